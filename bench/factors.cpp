@@ -9,7 +9,7 @@
 #include <dlhost/parallel.h>
 
 #include "env/real_host.h"
-#include "param/factored_update.h"
+#include "param/store/factored_update.h"
 #include "plugin/registry.h"
 
 namespace dlhost {

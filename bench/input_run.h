@@ -7,7 +7,7 @@
 
 #include "env/real_host.h"
 #include "plugin/registry.h"
-#include "run/feeder.h"
+#include "run/input/feeder.h"
 
 namespace dlhost::bench {
 

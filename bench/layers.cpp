@@ -11,8 +11,8 @@
 #include "config/load.h"
 #include "env/real_host.h"
 #include "plugin/registry.h"
-#include "run/feeds.h"
-#include "run/session.h"
+#include "run/input/feeds.h"
+#include "run/session/session.h"
 
 namespace dlhost {
 namespace {

@@ -12,7 +12,7 @@
 #include <dlhost/parallel.h>
 
 #include "env/real_host.h"
-#include "param/slice_update.h"
+#include "param/store/slice_update.h"
 #include "plugin/registry.h"
 
 namespace dlhost {

@@ -9,7 +9,7 @@
 
 #include <dlhost/codec.h>
 
-#include "param/post.h"
+#include "param/message/post.h"
 #include "plugin/activity.h"
 
 namespace dlhost::bench {

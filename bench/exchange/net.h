@@ -4,7 +4,7 @@
 #include <array>
 #include <memory>
 
-#include "param/store.h"
+#include "param/store/store.h"
 #include "plugin/registry.h"
 
 namespace dlhost::bench {

@@ -13,7 +13,7 @@
 #include "exchange/rows.h"
 #include "exchange/table_row.h"
 #include "need.h"
-#include "param/post.h"
+#include "param/message/post.h"
 #include "plugin/registry.h"
 #include "plugin/search.h"
 

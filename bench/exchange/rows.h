@@ -5,7 +5,7 @@
 
 #include "exchange/exchanged.h"
 #include "exchange/net.h"
-#include "param/row_exchange.h"
+#include "param/exchange/row_exchange.h"
 
 namespace dlhost::bench {
 

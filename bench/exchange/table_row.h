@@ -7,7 +7,7 @@
 
 #include "exchange/exchanged.h"
 #include "exchange/net.h"
-#include "param/table.h"
+#include "param/table/table.h"
 
 namespace dlhost::bench {
 

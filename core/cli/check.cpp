@@ -7,11 +7,11 @@
 
 #include "cli/job_file.h"
 #include "env/json_text.h"
-#include "env/machine.h"
 #include "env/printable.h"
+#include "env/process/machine.h"
 #include "record/quantity.h"
-#include "run/samples_found.h"
-#include "run/session.h"
+#include "run/input/samples_found.h"
+#include "run/session/session.h"
 
 namespace dlhost::cli {
 namespace {

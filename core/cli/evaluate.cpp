@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/opened.h"
-#include "cli/phase.h"
+#include "cli/opened_run.h"
+#include "cli/run/phase.h"
 #include "env/json_text.h"
-#include "run/evaluation.h"
+#include "run/session/evaluation.h"
 
 namespace dlhost::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include "env/process.h"
+#include "env/process/process.h"
 #include "plugin/exits.h"
 
 namespace {

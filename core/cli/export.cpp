@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/names.h"
-#include "cli/opened.h"
+#include "cli/opened_run.h"
 #include "cli/run_named.h"
 #include "env/json_text.h"
-#include "param/exchange.h"
-#include "run/checkpoints.h"
+#include "param/file/import_export.h"
+#include "run/session/checkpoints.h"
 
 namespace dlhost::cli {
 namespace {

@@ -6,9 +6,9 @@
 #include "cli/job_file.h"
 #include "cli/names.h"
 #include "config/dump.h"
-#include "env/process.h"
+#include "env/process/process.h"
 #include "record/run_folder.h"
-#include "run/training.h"
+#include "run/coordinator/training.h"
 
 namespace dlhost::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "cli/command.h"
 #include "config/job.h"
-#include "run/session.h"
+#include "run/session/session.h"
 
 namespace dlhost::cli {
 

@@ -5,9 +5,9 @@
 #include <dlhost/nearest.h>
 
 #include "cli/command.h"
-#include "env/spinning.h"
+#include "env/process/spinning.h"
+#include "env/process/write_signals.h"
 #include "env/standard_files.h"
-#include "env/write_signals.h"
 #include "plugin/exits.h"
 #include "plugin/faults.h"
 #include "version.h"

@@ -1,6 +1,6 @@
 #include "cli/picture_file.h"
 
-#include "env/process.h"
+#include "env/process/process.h"
 #include "env/temporary_folder.h"
 
 namespace dlhost::cli {

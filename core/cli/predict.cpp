@@ -1,12 +1,12 @@
 // dlhost predict: the features of any layer, sample by sample.
 #include <fmt/format.h>
 
-#include "cli/opened.h"
-#include "cli/phase.h"
+#include "cli/opened_run.h"
 #include "cli/predictions.h"
+#include "cli/run/phase.h"
 #include "cli/unlabelled.h"
 #include "predict/output.h"
-#include "run/evaluation.h"
+#include "run/session/evaluation.h"
 
 namespace dlhost::cli {
 namespace {

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "env/holders.h"
 #include "env/json_text.h"
+#include "env/process/holders.h"
 #include "record/curves.h"
-#include "run/leadership.h"
+#include "run/recovery/leadership.h"
 
 namespace dlhost::cli {
 namespace {

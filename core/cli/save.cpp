@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/full_disk.h"
-#include "cli/leader.h"
+#include "cli/run/full_disk.h"
+#include "cli/run/leader.h"
 #include "cli/run_named.h"
 
 namespace dlhost::cli {

@@ -2,14 +2,14 @@
 #include <fmt/format.h>
 
 #include "cli/job_file.h"
-#include "cli/leader.h"
-#include "cli/opened.h"
+#include "cli/opened_run.h"
+#include "cli/run/leader.h"
 #include "cli/run_named.h"
 #include "config/dump.h"
-#include "env/process.h"
+#include "env/process/process.h"
 #include "record/run_folder.h"
-#include "run/place.h"
-#include "run/scaling.h"
+#include "run/coordinator/scaling.h"
+#include "run/worker/place.h"
 
 namespace dlhost::cli {
 namespace {

@@ -1,11 +1,11 @@
 // dlhost stop and dlhost kill: to end a run from elsewhere, and one of its workers.
 #include <fmt/format.h>
 
-#include "cli/leader.h"
+#include "cli/run/leader.h"
 #include "cli/run_named.h"
-#include "env/process.h"
+#include "env/process/process.h"
 #include "record/summary.h"
-#include "run/steering.h"
+#include "run/coordinator/steering.h"
 
 namespace dlhost::cli {
 namespace {
@@ -78,7 +78,8 @@ Status kill(Context& context, KillOptions options) {
     return Status::invalid("the run in '", options.run, "' has no worker ", options.rank,
                            workers.empty() ? "; it is one process, 0"
                                            : concat("; its processes are 0 to ", workers.size()));
-  const run::Located which = options.rank == 0 ? run::Located{led.by.host, led.by.process} : workers[options.rank - 1];
+  const run::RunProcess which =
+      options.rank == 0 ? run::RunProcess{led.by.host, led.by.process} : workers[options.rank - 1];
   if (led.here && (options.rank == 0 || env::is_child_of(which.process, led.by.process))) {
     if (!env::kill(which.process)) return Status::io("process ", which.process, " is gone, or not yours to kill");
   } else {

@@ -13,12 +13,12 @@
 #include "cli/run_named.h"
 #include "cli/sweep_space.h"
 #include "cli/sweep_trials.h"
-#include "env/interrupt.h"
-#include "env/process.h"
+#include "env/process/interrupt.h"
+#include "env/process/process.h"
 #include "record/chart_svg.h"
 #include "record/quantity.h"
 #include "record/run_folder.h"
-#include "run/leadership.h"
+#include "run/recovery/leadership.h"
 
 namespace dlhost::cli {
 namespace {

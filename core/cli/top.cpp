@@ -9,14 +9,14 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/run_named.h"
-#include "env/interrupt.h"
 #include "env/json_text.h"
+#include "env/process/interrupt.h"
 #include "env/terminal.h"
 #include "record/quantity.h"
 #include "record/summary.h"
 #include "record/tail.h"
 #include "record/workers_log.h"
-#include "run/leadership.h"
+#include "run/recovery/leadership.h"
 
 namespace dlhost::cli {
 namespace {
@@ -27,7 +27,7 @@ struct TopOptions {
 };
 
 struct WorkerRow {
-  run::Located at;
+  run::RunProcess at;
   std::uint64_t steps = 0, behind = 0;                        // the worker that is furthest
   std::uint64_t stale = 0;                                    // versions
   double rate = 0;                                            // steps a second

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <iterator>
 
-#include "env/process.h"
+#include "env/process/process.h"
 
 namespace dlhost::cli {
 

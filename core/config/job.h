@@ -39,7 +39,7 @@ struct Stop {
 enum class Last : std::uint8_t { drop, wrap, partial };
 
 // How params and running state of this net are called in a file from elsewhere. Names and patterns are the net's, but
-// those of `ignore`; "*" stands for any part of a name (param/naming.h).
+// those of `ignore`; "*" stands for any part of a name (param/file/naming.h).
 struct Rename {
   std::string ours, theirs;
   std::vector<std::int64_t> order; // axis i here is axis order[i] there; empty: as they are

@@ -7,7 +7,7 @@
 
 #include <dlhost/status.h>
 
-#include "env/posix.h"
+#include "env/process/posix.h"
 
 namespace dlhost::env {
 

@@ -5,7 +5,7 @@
 
 #include <dlhost/host.h>
 
-#include "env/posix.h"
+#include "env/process/posix.h"
 
 namespace dlhost::env {
 

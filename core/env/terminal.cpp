@@ -9,7 +9,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "env/posix.h"
+#include "env/process/posix.h"
 
 namespace dlhost::env {
 

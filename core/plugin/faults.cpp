@@ -11,9 +11,9 @@
 #include <execinfo.h>
 #include <unistd.h>
 
-#include "env/failure_note.h"
-#include "env/heirs.h"
-#include "env/process.h"
+#include "env/process/failure_note.h"
+#include "env/process/process.h"
+#include "env/process/successors.h"
 #include "plugin/code.h"
 #include "plugin/fault_text.h"
 

@@ -1,6 +1,7 @@
 // When the process is about to die of a plugin's fault: says in words which plugin, which instance, which phase and
-// step, what to do, and where the last whole checkpoint is, and leaves that in the run's summary (env/failure_note.h);
-// then lets the process end as the system would. Handlers use nothing that a signal may not use.
+// step, what to do, and where the last whole checkpoint is, and leaves that in the run's summary
+// (env/process/failure_note.h); then lets the process end as the system would. Handlers use nothing that a signal may
+// not use.
 #pragma once
 
 #include <cstddef>

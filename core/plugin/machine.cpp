@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <nlohmann/json.hpp>
 
-#include "env/machine.h"
+#include "env/process/machine.h"
 #include "plugin/cpu.h"
 #include "plugin/libraries.h"
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "env/process.h"
+#include "env/process/process.h"
 
 namespace dlhost::plugin {
 

@@ -7,10 +7,10 @@
 #include <atomic>
 #include <utility>
 
-#include "env/failure_note.h"
-#include "env/interrupt.h"
-#include "env/process.h"
-#include "env/watchdog.h"
+#include "env/process/failure_note.h"
+#include "env/process/interrupt.h"
+#include "env/process/process.h"
+#include "env/process/watchdog.h"
 #include "plugin/code.h"
 #include "plugin/fault_text.h"
 

@@ -13,7 +13,7 @@
 #include "plugin/registry.h"
 #include "predict/worker.h"
 #include "record/run_folder.h"
-#include "run/checkpoints.h"
+#include "run/session/checkpoints.h"
 
 namespace dlhost {
 

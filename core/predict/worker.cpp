@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "param/exchange.h"
+#include "param/file/import_export.h"
 
 namespace dlhost::predict {
 

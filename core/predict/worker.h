@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "config/job.h"
-#include "param/tensor_file.h"
+#include "param/file/tensor_file.h"
 #include "predict/given_source.h"
 #include "predict/output.h"
-#include "run/feeds.h"
-#include "run/inputs.h"
+#include "run/input/feeds.h"
+#include "run/input/inputs.h"
 
 namespace dlhost::predict {
 

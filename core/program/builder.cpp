@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "program/assembly.h"
+#include "program/builder_state.h"
 
 namespace dlhost::program {
 

@@ -35,11 +35,11 @@ struct BuildRequest {
   const plugin::Actor* updater_actor = nullptr;
   param::UpdateSettings update_settings;
   double clip_norm = 0;
-  bool scales_loss = false;          // gradients are scaled, and may overflow
-  param::Sharing* sharing = nullptr; // whose the params are; null: they are its own
-  param::Others* others = nullptr;   // who have the same params of their own; null: this worker is the only one, or
-                                     // shares them
-  bool crosses_beside = false;       // what leaves the device for the others leaves beside the computing
+  bool scales_loss = false;               // gradients are scaled, and may overflow
+  param::SharedParams* sharing = nullptr; // whose the params are; null: they are its own
+  param::DeviceSums* others = nullptr; // who have the same params of their own; null: this worker is the only one, or
+                                       // shares them
+  bool crosses_beside = false;         // what leaves the device for the others leaves beside the computing
   // "layer" or "layer:output", to be read after a step.
   std::vector<std::string> kept;
   // Asked when all is laid out and nothing is made: not ok, and no memory is.

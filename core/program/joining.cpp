@@ -2,7 +2,7 @@
 // are one op. On a device that is done when run() returns each is made while its gradient is in the cache.
 #include <algorithm>
 
-#include "program/assembly.h"
+#include "program/builder_state.h"
 
 namespace dlhost::program {
 

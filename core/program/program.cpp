@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "param/transfer.h"
+#include "param/store/transfer.h"
 #include "plugin/contained.h"
 
 namespace dlhost::program {

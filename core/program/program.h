@@ -10,14 +10,14 @@
 
 #include <dlhost/host.h>
 
-#include "param/others.h"
-#include "param/sharing.h"
-#include "param/update_together.h"
+#include "param/store/update_together.h"
+#include "param/table/device_sums.h"
+#include "param/table/shared_params.h"
 #include "plan/plan.h"
 #include "plugin/faults.h"
-#include "program/leaving.h"
+#include "program/gradient_sums.h"
+#include "program/host_copies.h"
 #include "program/loss_scale.h"
-#include "program/summing.h"
 #include "program/unit.h"
 #include "record/table.h"
 
@@ -201,9 +201,9 @@ class Program {
   Device* device_ = nullptr;
   Stream* stream_ = nullptr;
   param::Store* store_ = nullptr;
-  param::Sharing* sharing_ = nullptr;
+  param::SharedParams* sharing_ = nullptr;
   std::unique_ptr<Leaving> leaving_; // null: what leaves is waited for
-  param::Others* others_ = nullptr;
+  param::DeviceSums* others_ = nullptr;
   std::unique_ptr<Summing> summing_;   // of all workers' gradients; null: there are no others, or they share params
   std::vector<bool> settles_;          // by step: it reads what has been updated before in the same step
   std::vector<const Step*> unsettled_; // updates that wait for their sums

@@ -11,7 +11,7 @@
 #include <dlhost/layer.h>
 
 #include "net/graph.h"
-#include "param/store.h"
+#include "param/store/store.h"
 #include "plugin/activity.h"
 
 namespace dlhost::program {

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "env/failure_note.h"
 #include "env/json_text.h"
-#include "env/process.h"
+#include "env/process/failure_note.h"
+#include "env/process/process.h"
 #include "record/quantity.h"
 
 namespace dlhost::record {

@@ -66,7 +66,7 @@ std::string summary_json(const Summary&);
 std::string summary_table(const Summary&, bool unicode);
 
 // Leaves summary.json in the run's folder. Where the run goes on, or is done, it becomes that of a failed run should
-// this process end by a fault (env/failure_note.h).
+// this process end by a fault (env/process/failure_note.h).
 Status write_summary(Disk&, const RunFolder&, const Summary&);
 // As it stands in a run's folder; "running" as long as nobody has written it.
 std::string status_told(Disk&, const std::string& run);

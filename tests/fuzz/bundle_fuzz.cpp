@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "param/bundle.h"
+#include "param/message/bundle.h"
 
 using namespace dlhost::param;
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "env/json_text.h"
-#include "run/inputs.h"
+#include "run/input/inputs.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto json = dlhost::env::json_or_discarded({reinterpret_cast<const char*>(data), size});

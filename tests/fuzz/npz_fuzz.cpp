@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "param/npz.h"
-#include "param/plain.h"
+#include "param/file/npz.h"
+#include "param/file/plain.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto npz = dlhost::param::parse_npz({reinterpret_cast<const std::byte*>(data), size}, "fuzzed");

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "param/pieces.h"
+#include "param/codec/pieces.h"
 
 using namespace dlhost::param;
 

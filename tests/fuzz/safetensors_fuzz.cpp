@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "param/safetensors.h"
+#include "param/file/safetensors.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::span bytes(reinterpret_cast<const std::byte*>(data), size);

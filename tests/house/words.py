@@ -32,9 +32,9 @@ def words_of_docs(text: str) -> set[str]:
 
 
 def main() -> int:
-    header = (ROOT / "core/param/protocol.h").read_text()
+    header = (ROOT / "core/param/message/protocol.h").read_text()
     words = words_of_enum(header)
-    told = {"the table of core/param/protocol.h": words_of_header_table(header),
+    told = {"the table of core/param/message/protocol.h": words_of_header_table(header),
             "the table of docs/architecture.md": words_of_docs((ROOT / "docs/architecture.md").read_text())}
     faults = 0
     for place, those in told.items():

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "env/posix.h"
+#include "env/process/posix.h"
 
 namespace dlhost::env::simulated {
 namespace {

@@ -7,10 +7,10 @@
 #include <regex>
 
 #include "../../temporary_folder.h"
-#include "env/failure_note.h"
-#include "env/machine.h"
 #include "env/printable.h"
-#include "env/process.h"
+#include "env/process/failure_note.h"
+#include "env/process/machine.h"
+#include "env/process/process.h"
 #include "env/real_host.h"
 
 namespace dlhost::env {

@@ -1,4 +1,4 @@
-#include "param/agreed_sums.h"
+#include "param/exchange/agreed_sums.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "param/bundle.h"
+#include "param/message/bundle.h"
 
 #include <array>
 #include <vector>

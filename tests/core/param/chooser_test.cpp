@@ -1,5 +1,5 @@
 // Who makes a version, where whole steps are chosen: what the chooser tells servers of the steps of three groups.
-#include "param/chooser.h"
+#include "param/server/chooser.h"
 
 #include <gmock/gmock.h>
 

@@ -2,8 +2,8 @@
 #include <array>
 #include <cstring>
 
-#include "param/coder.h"
-#include "param/transfer.h"
+#include "param/codec/coder.h"
+#include "param/store/transfer.h"
 #include "served.h"
 
 namespace dlhost::param {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "env/real_host.h"
-#include "param/factored_update.h"
+#include "param/store/factored_update.h"
 #include "plugin/registry.h"
 
 namespace dlhost::param {

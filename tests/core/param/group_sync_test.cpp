@@ -1,5 +1,5 @@
 // Two servers of two groups that exchange one slice: what becomes of their values, and of messages that cannot be.
-#include "param/group_sync.h"
+#include "param/exchange/group_sync.h"
 
 #include <deque>
 

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 
 #include "config/names.h"
-#include "param/naming.h"
-#include "param/plain.h"
+#include "param/file/naming.h"
+#include "param/file/plain.h"
 
 namespace dlhost::test {
 namespace {

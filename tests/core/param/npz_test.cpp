@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "env/real_host.h"
-#include "param/tensor_file.h"
+#include "param/file/tensor_file.h"
 
 namespace dlhost::test {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "param/pieces.h"
+#include "param/codec/pieces.h"
 
 namespace dlhost::param {
 namespace {

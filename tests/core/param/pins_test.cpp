@@ -71,7 +71,7 @@ class PinsTest : public Served {
     auto made = Shard::make(std::move(setup));
     ASSERT_TRUE(made.ok()) << made.status().message();
     shard_ = std::move(*made);
-    const Beginning beginning{.steps = {0, 0}};
+    const StartPoint beginning{.steps = {0, 0}};
     shard_->begin(beginning);
     ASSERT_TRUE(shard_->keep_ledger(std::make_unique<Pausing>(serving_), 0, beginning).ok());
     serving_ = true;
@@ -110,7 +110,7 @@ class PinsTest : public Served {
   }
   void end(std::uint64_t versions, Interleaving::Death death) {
     serving_ = false;
-    const Published published(published_, 2);
+    const SurvivingVersions published(published_, 2);
     ASSERT_TRUE(published.has(0));
     const auto newest = published.newest(0);
     ASSERT_TRUE(
@@ -129,7 +129,7 @@ class PinsTest : public Served {
 
   std::vector<float> gradient_ = std::vector<float>(static_cast<std::size_t>(elements), 1);
   Slices slices_ = Slices::cut(std::array<std::int64_t, 1>{elements}, 1, 1'000'000);
-  std::vector<std::byte> published_ = std::vector<std::byte>(Published::bytes(1, 2));
+  std::vector<std::byte> published_ = std::vector<std::byte>(SurvivingVersions::bytes(1, 2));
   bool serving_ = false;
   std::uint64_t made_ = 0, read_ = 0;
   bool asked_ = false, read_all_ = false; // and not yet served

@@ -1,5 +1,5 @@
 // What leaves a post for other machines, and in which order; what it does with what comes from there.
-#include "param/post.h"
+#include "param/message/post.h"
 
 #include <algorithm>
 #include <deque>
@@ -104,7 +104,7 @@ class NetTransport final : public Transport {
 
 // Seat 0 is alone on its machine, as is seat 1; seats 2 and 3 share one. A put is of 100 bytes more than are enclosed,
 // and one and a half of them may be under way.
-class PostTest : public testing::Test, public Taker {
+class PostTest : public testing::Test, public MessageHandler {
  protected:
   static constexpr std::size_t large = most_enclosed + 100;
   static constexpr std::uint32_t epoch = 70'003;
@@ -127,10 +127,10 @@ class PostTest : public testing::Test, public Taker {
     return {};
   }
 
-  void show(char what, const Mirror& there) {
+  void show(char what, const RemoteCopy& there) {
     ASSERT_TRUE(post_->show({memory(what), &there, 0, record::Cargo::state}).ok());
   }
-  void send(std::uint32_t seat, Word word, SliceId slice, char what = 0, const Mirror* there = nullptr,
+  void send(std::uint32_t seat, Word word, SliceId slice, char what = 0, const RemoteCopy* there = nullptr,
             std::size_t bytes = large) {
     Post::Shown shown;
     if (what != 0) shown = {memory(what).first(bytes), there, 0, record::Cargo::gradients};
@@ -154,7 +154,7 @@ class PostTest : public testing::Test, public Taker {
   std::unique_ptr<Post> post_;
   std::vector<std::vector<std::byte>> memory_;
   std::vector<std::string> taken_;
-  const Mirror of_1_{.seat = 1, .key = "k", .number = 7}, of_2_{.seat = 2, .key = "k", .number = 7, .shared = true};
+  const RemoteCopy of_1_{.seat = 1, .key = "k", .number = 7}, of_2_{.seat = 2, .key = "k", .number = 7, .shared = true};
 };
 
 TEST_F(PostTest, MessagesGoTogetherWithTheNextFlush) {
@@ -243,11 +243,11 @@ class ReceivingTest : public PostTest {
     PostTest::SetUp();
     post_->know(7, mirror_);
   }
-  Status arrives(Message message, std::uint16_t number, const Enclosure& enclosure = {}) {
+  Status arrives(Message message, std::uint16_t number, const Attachment& enclosure = {}) {
     message.epoch = epoch;
     return arrives_as_it_is(message, number, enclosure);
   }
-  Status arrives_as_it_is(Message message, std::uint16_t number, const Enclosure& enclosure) {
+  Status arrives_as_it_is(Message message, std::uint16_t number, const Attachment& enclosure) {
     const std::uint64_t room = net_.free_rooms.front();
     net_.free_rooms.pop_front();
     message.seat = number;
@@ -319,9 +319,9 @@ TEST_F(ReceivingTest, WhoseMessagesAreMissingIsGone) {
 
 TEST_F(ReceivingTest, BytesForOtherMemoryAreRefused) {
   std::uint16_t number = 0;
-  for (const Enclosure& enclosure :
-       {Enclosure{7, 56, bytes_}, Enclosure{7, ~std::uint64_t{0} - 3, bytes_}, Enclosure{6, 0, bytes_},
-        Enclosure{8, 0, bytes_}, Enclosure{~std::uint32_t{0}, 0, bytes_}}) {
+  for (const Attachment& enclosure :
+       {Attachment{7, 56, bytes_}, Attachment{7, ~std::uint64_t{0} - 3, bytes_}, Attachment{6, 0, bytes_},
+        Attachment{8, 0, bytes_}, Attachment{~std::uint32_t{0}, 0, bytes_}}) {
     EXPECT_EQ(arrives({.word = Word::get}, number++, enclosure).code(), Code::corrupt);
   }
   EXPECT_THAT(taken_, IsEmpty());

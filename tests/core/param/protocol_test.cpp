@@ -1,4 +1,4 @@
-#include "param/protocol.h"
+#include "param/message/protocol.h"
 
 #include <array>
 

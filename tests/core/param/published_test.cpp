@@ -1,4 +1,4 @@
-#include "param/published.h"
+#include "param/server/surviving_versions.h"
 
 #include <array>
 #include <cstring>
@@ -18,7 +18,7 @@ class PublishedTest : public ::testing::Test {
   }
 
   alignas(64) std::array<std::byte, 1024> memory_{};
-  Published published_{memory_, 2};
+  SurvivingVersions published_{memory_, 2};
 };
 
 TEST_F(PublishedTest, TheNewestAndTheOneBeforeItAreThere) {
@@ -30,7 +30,7 @@ TEST_F(PublishedTest, TheNewestAndTheOneBeforeItAreThere) {
   ASSERT_TRUE(published_.has(1));
   EXPECT_EQ(published_.newest(1).version, 9U);
   EXPECT_THAT(published_.newest(1).applied, ElementsAre(4, 5));
-  Published::Record found;
+  SurvivingVersions::Record found;
   ASSERT_TRUE(published_.find(1, 8, found));
   EXPECT_EQ(found.value, 2U);
   EXPECT_EQ(found.history, 0U);
@@ -43,7 +43,7 @@ TEST_F(PublishedTest, OneThatBeginsAnewHasNothingOfBefore) {
   published_.clear(1);
   add(7, {3, 4});
   published_.clear(1);
-  Published::Record found;
+  SurvivingVersions::Record found;
   EXPECT_FALSE(published_.has(1));
   EXPECT_FALSE(published_.find(1, 7, found));
 }
@@ -78,11 +78,11 @@ struct MortalMemory {
 // Of each version, what no other has.
 std::array<std::uint64_t, 2> applied_of(Version version) { return {10 * version + 1, 10 * version + 2}; }
 
-PublishedIn<MortalMemory>::Record record_of(Version version, std::span<const std::uint64_t> applied) {
+SurvivingVersionsIn<MortalMemory>::Record record_of(Version version, std::span<const std::uint64_t> applied) {
   return {version, 10 * version + 3, 10 * version + 4, 10 * version + 5, applied};
 }
 
-void expect_whole(const PublishedIn<MortalMemory>::Record& found, Version version) {
+void expect_whole(const SurvivingVersionsIn<MortalMemory>::Record& found, Version version) {
   EXPECT_EQ(found.version, version);
   EXPECT_EQ(found.value, 10 * version + 3);
   EXPECT_EQ(found.history, 10 * version + 4);
@@ -98,7 +98,7 @@ TEST(PublishedDeathTest, WhoDiesWhileItWritesLeavesWhatWasThere) {
   for (std::size_t lives = 0; lives <= (last - first + 1) * words; ++lives) {
     SCOPED_TRACE(lives);
     alignas(64) std::array<std::byte, 1024> memory{};
-    PublishedIn<MortalMemory> published(memory, 2);
+    SurvivingVersionsIn<MortalMemory> published(memory, 2);
     published.clear(1);
     MortalMemory::words_left = lives;
     Version whole = first - 1; // the last of which add() came back
@@ -114,7 +114,7 @@ TEST(PublishedDeathTest, WhoDiesWhileItWritesLeavesWhatWasThere) {
     ASSERT_EQ(published.has(1), whole >= first);
     if (whole < first) continue;
     expect_whole(published.newest(1), whole);
-    PublishedIn<MortalMemory>::Record found;
+    SurvivingVersionsIn<MortalMemory>::Record found;
     ASSERT_TRUE(published.find(1, whole, found));
     expect_whole(found, whole);
     EXPECT_FALSE(published.find(1, whole + 1, found)) << "it is not whole";

@@ -1,6 +1,6 @@
 // Workers with values of their own and the server between them: whoever exchanges when, what comes out is what the
 // papers' algorithms give, written plainly in double precision.
-#include "param/replica.h"
+#include "param/table/replica.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "env/real_host.h"
-#include "param/table.h"
+#include "param/table/table.h"
 #include "plugin/registry.h"
 
 namespace dlhost::param {
@@ -51,7 +51,7 @@ struct Net {
 };
 
 // Alone in its group, which makes steps when the test says so.
-struct Worker final : Control {
+struct Worker final : ControlHandler {
   Worker(env::RealHost& host, plugin::Registry& registry, Consistency& handler, std::uint16_t which,
          std::uint32_t workers)
       : net(registry), gradients(*net.store), places(*net.store, gradients.bytes(), !handler.plan(0, 0).send_delta),

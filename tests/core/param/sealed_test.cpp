@@ -1,5 +1,5 @@
 // What leaves an endpoint that is sealed: nobody else reads it, changes it, sends it once more, or makes it.
-#include "param/sealed.h"
+#include "param/message/encrypted_endpoint.h"
 
 #include <algorithm>
 #include <cstring>
@@ -117,11 +117,12 @@ class SealedTest : public testing::Test {
   struct Side {
     std::unique_ptr<Endpoint> endpoint;
     std::array<std::byte, 64> room{};
-    const Sealed& sealed() const { return static_cast<const Sealed&>(*endpoint); }
+    const EncryptedEndpoint& sealed() const { return static_cast<const EncryptedEndpoint&>(*endpoint); }
   };
-  Side open(const std::string& name, std::string_view secret, Sealed::What what = Sealed::What::all) {
-    auto made =
-        Sealed::around(host_, std::make_unique<NetworkEndpoint>(net_, name), std::as_bytes(std::span(secret)), what);
+  Side open(const std::string& name, std::string_view secret,
+            EncryptedEndpoint::What what = EncryptedEndpoint::What::all) {
+    auto made = EncryptedEndpoint::around(host_, std::make_unique<NetworkEndpoint>(net_, name),
+                                          std::as_bytes(std::span(secret)), what);
     EXPECT_TRUE(made.ok());
     return {*std::move(made)};
   }
@@ -226,7 +227,7 @@ TEST_F(SealedTest, MoreThanThereIsRoomForIsTold) {
   EXPECT_EQ(status.code(), Code::timeout);
   turn(a_);
   EXPECT_TRUE(a_.endpoint->post_send(to_b_, 0, bytes_of("m"), 0).ok());
-  const std::vector<std::byte> large(Sealed::largest_message + 1);
+  const std::vector<std::byte> large(EncryptedEndpoint::largest_message + 1);
   EXPECT_EQ(a_.endpoint->post_send(to_b_, 0, large, 0).code(), Code::invalid);
 }
 
@@ -278,7 +279,8 @@ TEST_F(SealedPutTest, ForMemoryThatIsGoneItIsNothing) {
 }
 
 TEST_F(SealedPutTest, WhereMessagesAloneAreSealedMemoryIsPutAsItIs) {
-  Side c = open("c", secret_, Sealed::What::messages), d = open("d", secret_, Sealed::What::messages);
+  Side c = open("c", secret_, EncryptedEndpoint::What::messages),
+       d = open("d", secret_, EncryptedEndpoint::What::messages);
   const auto region = *d.endpoint->allocate(8);
   const PeerId to = *c.endpoint->connect("d");
   ASSERT_TRUE(c.endpoint->put(to, bytes_of("gradient"), region->key(), 0, 2).ok());

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "env/real_host.h"
-#include "param/shard.h"
+#include "param/server/shard.h"
 #include "plugin/registry.h"
 
 namespace dlhost::param {

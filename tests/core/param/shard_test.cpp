@@ -3,7 +3,7 @@
 
 #include <dlhost/random.h>
 
-#include "param/transfer.h"
+#include "param/store/transfer.h"
 #include "served.h"
 
 namespace dlhost::param {
@@ -46,10 +46,10 @@ class ShardTest : public Served {
   std::array<std::array<float, 4>, 2> gradients_{{{1, 1, 1, 1}, {0, 1, 2, 3}}};
   Slices slices_ = Slices::cut(std::array<std::int64_t, 1>{4}, 1, 100);
   // The steps that the newest published version has in it, or that make none.
-  std::span<const std::uint64_t> published() const { return Published(memory_of_dead(), 2).newest(0).applied; }
+  std::span<const std::uint64_t> published() const { return SurvivingVersions(memory_of_dead(), 2).newest(0).applied; }
   std::span<std::byte> memory_of_dead() const { return {const_cast<std::byte*>(outlives_.data()), outlives_.size()}; }
 
-  std::vector<std::byte> outlives_ = std::vector<std::byte>(Published::bytes(1, 2));
+  std::vector<std::byte> outlives_ = std::vector<std::byte>(SurvivingVersions::bytes(1, 2));
   std::vector<std::pair<std::uint32_t, Version>> answers_;
   std::uint64_t place_ = 0; // that the last answer named
 };
@@ -278,7 +278,7 @@ TEST_F(FoldingTest, WhatIsFoldedInIsPublishedWhenAVersionHasIt) {
   EXPECT_THAT(published(), ElementsAre(1, 0)) << "nobody has it yet";
   ASSERT_TRUE(stand_still(0.5).ok());
   EXPECT_THAT(published(), ElementsAre(1, 1));
-  EXPECT_EQ(Published(memory_of_dead(), 2).newest(0).version, 1U) << "amended";
+  EXPECT_EQ(SurvivingVersions(memory_of_dead(), 2).newest(0).version, 1U) << "amended";
 }
 
 class FoldingBySliceTest : public FoldingTest {

@@ -1,4 +1,4 @@
-#include "param/slices.h"
+#include "param/table/slices.h"
 
 #include <cstdlib>
 

@@ -1,5 +1,5 @@
 // One worker's view of the table: what it does with messages that come where they have no business.
-#include "param/table.h"
+#include "param/table/table.h"
 
 #include <gmock/gmock.h>
 
@@ -100,7 +100,7 @@ class LonelyTransport final : public Transport {
   }
 };
 
-class IdleControl final : public Control {
+class IdleControl final : public ControlHandler {
  public:
   bool calls() const override { return false; }
   Status attend() override { return {}; }

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "../run/several.h"
-#include "run/evaluation.h"
+#include "run/session/evaluation.h"
 
 namespace dlhost::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "run/averages.h"
+#include "run/session/averages.h"
 
 #include <gmock/gmock.h>
 

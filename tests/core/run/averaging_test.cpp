@@ -1,8 +1,8 @@
 // Averages of params, beside the params: the mean of all values so far, and then one that forgets.
 #include <cmath>
 
-#include "param/tensor_file.h"
-#include "run/checkpoints.h"
+#include "param/file/tensor_file.h"
+#include "run/session/checkpoints.h"
 #include "several.h"
 
 namespace dlhost::test {

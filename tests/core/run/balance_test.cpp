@@ -1,10 +1,10 @@
 // Workers that have as large a part of their batch as they are fast.
-#include "run/balance.h"
+#include "run/coordinator/balance.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "run/place.h"
+#include "run/worker/place.h"
 #include "simulated.h"
 
 namespace dlhost::test {

@@ -1,6 +1,6 @@
 // Each batch arrives as the feeder gives it, whoever is late: of each wait in delivery.cpp there is a pace at which
 // leaving it out gives wrong data here, or memory that is released too early.
-#include "run/delivery.h"
+#include "run/input/delivery.h"
 
 #include <numeric>
 #include <utility>

@@ -5,7 +5,7 @@
 
 #include "env/real_host.h"
 #include "numbers.h"
-#include "run/feeder.h"
+#include "run/input/feeder.h"
 
 namespace dlhost::run {
 namespace {

@@ -1,5 +1,5 @@
 // What a run's leader tells is read by others at any moment, and its process may be killed at any moment.
-#include "run/leadership.h"
+#include "run/recovery/leadership.h"
 
 #include <csignal>
 

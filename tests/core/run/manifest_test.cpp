@@ -1,5 +1,5 @@
 // Manifests of checkpoints that were damaged, or that somebody wrote who can seal them: none is gone on from.
-#include "run/manifest.h"
+#include "run/session/manifest.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // Whose word a worker goes by.
-#include "run/orders.h"
+#include "run/worker/orders.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "run/pace.h"
+#include "run/session/pace.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "run/sampling.h"
+#include "run/input/sampling.h"
 
 namespace dlhost::run {
 namespace {

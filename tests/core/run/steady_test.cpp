@@ -1,10 +1,10 @@
 // Once a run has begun, a step of it takes nothing from the heap, however it trains, and the process does not grow.
 #include <gmock/gmock.h>
 
+#include "env/process/usage.h"
 #include "env/terminal.h"
-#include "env/usage.h"
 #include "heap_watch.h"
-#include "run/recorder.h"
+#include "run/coordinator/recorder.h"
 #include "trained.h"
 
 namespace dlhost::test {

@@ -1,5 +1,5 @@
 // What is wished of a run from elsewhere is done once, by whoever leads it, and answered.
-#include "run/steering.h"
+#include "run/coordinator/steering.h"
 
 #include <atomic>
 

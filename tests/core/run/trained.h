@@ -12,10 +12,10 @@
 #include "../../temporary_folder.h"
 #include "config/load.h"
 #include "env/real_host.h"
-#include "param/transfer.h"
+#include "param/store/transfer.h"
 #include "plugin/registry.h"
-#include "run/feeds.h"
-#include "run/training.h"
+#include "run/coordinator/training.h"
+#include "run/input/feeds.h"
 
 namespace dlhost::test {
 

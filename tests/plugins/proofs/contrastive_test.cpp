@@ -3,8 +3,8 @@
 
 #include <dlhost/random.h>
 
-#include "param/checkpoint.h"
-#include "param/safetensors.h"
+#include "param/file/checkpoint.h"
+#include "param/file/safetensors.h"
 #include "proofs.h"
 
 namespace dlhost::test {

@@ -12,7 +12,7 @@
 
 #include <gmock/gmock.h>
 
-#include "env/process.h"
+#include "env/process/process.h"
 #include "env/real_host.h"
 #include "guest.h"
 

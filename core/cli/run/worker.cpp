@@ -1,0 +1,63 @@
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "cli/command.h"
+#include "cli/job_file.h"
+#include "cli/run/succession.h"
+#include "env/process/process.h"
+#include "run/coordinator/process_pool.h"
+#include "run/membership/meeting_folder.h"
+#include "run/recovery/leadership.h"
+
+namespace dlhost::cli {
+namespace {
+
+struct WorkerOptions {
+  std::string folder;
+  std::uint32_t seat = 0;
+  int leader = 0;
+};
+
+// Where nothing outlives the dead, the run goes on from the newest point there is.
+void salvage(Context& context, const std::string& run, const std::vector<run::RunProcess>& workers,
+             run::Follower& follower) {
+  const Status status = follower.salvage(run, [&](std::uint32_t seat) {
+    if (seat > 0 && seat <= workers.size()) env::kill(workers[seat - 1].process);
+  });
+  if (!status.ok() && status.code() != Code::not_found)
+    context.host.log().write(LogLevel::warning, concat("what outlived the leader is lost: ", status.message()));
+}
+
+Status work(Context& context, const WorkerOptions& options) {
+  env::ignore_interrupts(); // the leader says when it is over
+  DLHOST_ASSIGN(const auto job, load_job(context, run::MeetingFolder::job_in(options.folder), {}));
+  std::string orphaned;
+  std::optional<Succession> succession;
+  DLHOST_TRY(run::ProcessPool::work(context.host, context.registry(), job, options.folder, options.seat, options.leader,
+                                    [&](const std::string& run, run::Follower* follower) -> Status {
+                                      DLHOST_ASSIGN(const auto before, run::Leadership::told(context.host.disk(), run));
+                                      DLHOST_ASSIGN(succession, succeed(context, run, options.leader));
+                                      orphaned = run;
+                                      if (succession && follower) salvage(context, run, before.workers, *follower);
+                                      return {};
+                                    }));
+  return succession ? lead_instead(context, orphaned, *std::move(succession)) : Status();
+}
+
+} // namespace
+
+// Started by a run with run_as = "processes", and by nobody else.
+void add_worker(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("worker", "one worker of a run that is several processes; the run starts it");
+  command->group("");
+  auto options = std::make_shared<WorkerOptions>();
+  command->add_option("folder", options->folder, "where the run's workers meet")->required();
+  command->add_option("seat", options->seat, "which of them this is")->required();
+  command->add_option("leader", options->leader, "the number of the process that started it")->required();
+  command->callback([&context, options] {
+    if (const Status status = work(context, *options); !status.ok()) context.fail(status);
+  });
+}
+
+} // namespace dlhost::cli

@@ -1,0 +1,187 @@
+#include "env/process/process.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "env/process/posix.h"
+
+extern char** environ;
+
+namespace dlhost::env {
+namespace {
+
+std::vector<char*> argv_of(const std::vector<std::string>& words) {
+  std::vector<char*> argv;
+  for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  return argv;
+}
+
+// "SIGKILL"; who kills most often without being asked is the kernel.
+std::string killed_by(int number) {
+  const char* const name = ::sigabbrev_np(number);
+  const std::string signal = name ? concat("SIG", name) : concat("signal ", number);
+  if (number != SIGKILL) return concat("was killed by ", signal);
+  return concat("was killed by ", signal,
+                " (if nobody killed it, the kernel did because memory had run out: `dmesg | grep -i oom` tells)");
+}
+
+std::vector<std::string> own_words(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words{"dlhost"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return words;
+}
+
+} // namespace
+
+Result<std::unique_ptr<Process>> Process::start_own(const std::vector<std::string>& arguments, const std::string& words,
+                                                    int in) {
+  const auto own = own_words(arguments);
+  auto argv = argv_of(own);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  if (in >= 0)
+    posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
+  else
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, words.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  pid_t number = 0;
+  const int error = posix_spawn(&number, "/proc/self/exe", &files, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&files);
+  if (error != 0) return Status::system(error, "start another process of dlhost");
+  return std::unique_ptr<Process>(new Process(number));
+}
+
+Result<std::unique_ptr<Process>> Process::start(const std::vector<std::string>& words, const Files& ends) {
+  auto argv = argv_of(words);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_adddup2(&files, ends.in, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&files, ends.out, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&files, ends.err, STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  pid_t number = 0;
+  const int error = posix_spawnp(&number, argv.front(), &files, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&files);
+  if (error != 0) return Status::system(error, concat("start '", words.front(), "'"));
+  return std::unique_ptr<Process>(new Process(number));
+}
+
+Process::~Process() {
+  kill();
+  reap(true);
+}
+
+void Process::kill() {
+  if (!reap(false)) ::kill(number_, SIGKILL);
+}
+
+bool Process::reap(bool wait) {
+  if (status_) return true;
+  int status = 0;
+  pid_t got = 0;
+  do got = ::waitpid(number_, &status, wait ? 0 : WNOHANG);
+  while (got < 0 && errno == EINTR);
+  if (got == 0) return false;
+  status_ = got == number_ ? status : 0;
+  return true;
+}
+
+std::optional<std::string> Process::ended() {
+  if (!reap(false)) return {};
+  if (WIFSIGNALED(*status_)) return killed_by(WTERMSIG(*status_));
+  return concat("ended with exit status ", WEXITSTATUS(*status_));
+}
+
+bool Process::ended_by_fault(int status) {
+  if (!reap(false)) return false;
+  if (!WIFSIGNALED(*status_)) return WEXITSTATUS(*status_) == status;
+  constexpr int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+  return std::ranges::find(faults, WTERMSIG(*status_)) != std::end(faults);
+}
+
+std::optional<int> Process::exit_status() {
+  if (!reap(false)) return {};
+  return WIFSIGNALED(*status_) ? 128 + WTERMSIG(*status_) : WEXITSTATUS(*status_);
+}
+
+bool Process::wait(std::int64_t limit) {
+  constexpr std::int64_t pause = 2'000'000;
+  for (std::int64_t waited = 0; !reap(false); waited += pause) {
+    if (waited >= limit) return false;
+    const timespec time{0, pause};
+    ::nanosleep(&time, nullptr);
+  }
+  return true;
+}
+
+Status become_own(const std::vector<std::string>& arguments, const std::string& words) {
+  const int file = ::open(words.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  if (file < 0) return failed(errno, "open", words);
+  ::dup2(file, STDOUT_FILENO);
+  ::dup2(file, STDERR_FILENO);
+  if (file > STDERR_FILENO) ::close(file);
+  const auto own = own_words(arguments);
+  ::execve("/proc/self/exe", argv_of(own).data(), environ);
+  return Status::system(errno, "run dlhost anew");
+}
+
+void end_now(int status) noexcept {
+  while (true) ::syscall(SYS_exit_group, status);
+}
+
+// What is no number of a process means whole groups to the system.
+bool ask_to_end(int process) { return process > 1 && ::kill(process, SIGTERM) == 0; }
+bool kill(int process) { return process > 1 && ::kill(process, SIGKILL) == 0; }
+
+bool runs(int process) { return process > 1 && (::kill(process, 0) == 0 || errno == EPERM); }
+
+bool is_child_of(int process, int parent) {
+  std::ifstream file(concat("/proc/", process, "/status"));
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("PPid:")) return std::atoi(line.c_str() + 5) == parent;
+  return false;
+}
+
+int own_process() { return ::getpid(); }
+int parent_process() { return ::getppid(); }
+
+std::string own_program() {
+  std::error_code unknown;
+  return std::filesystem::read_symlink("/proc/self/exe", unknown).string();
+}
+
+std::string working_folder() {
+  std::error_code unknown;
+  return std::filesystem::current_path(unknown).string();
+}
+
+std::string user_named(std::uint32_t user) {
+  const passwd* entry = ::getpwuid(user);
+  return entry ? entry->pw_name : concat("user ", user);
+}
+
+void ignore_interrupts() {
+  ::signal(SIGINT, SIG_IGN);
+  ::signal(SIGTERM, SIG_IGN);
+  ::signal(SIGHUP, SIG_IGN);
+}
+
+} // namespace dlhost::env

@@ -1,0 +1,342 @@
+#include "param/message/post.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "param/message/growing_queue.h"
+
+namespace dlhost::param {
+namespace {
+
+constexpr std::size_t rooms = 64;
+
+// What a link carries is measured for so long, and so much time's worth of it may be under way.
+constexpr Nanoseconds measured_for = 5'000'000, worth_of_it = 20'000'000;
+constexpr std::size_t least_under_way = std::size_t{1} << 20;
+
+} // namespace
+
+Post::Post(const Setup& setup)
+    : host_(*setup.host), seat_(setup.seat), epoch_(setup.epoch), host_name_(setup.host_name),
+      machines_(setup.machines), most_under_way_(setup.under_way), peers_(machines_.size()), sent_(machines_.size()),
+      heard_(machines_.size()), ways_(1 + *std::ranges::max_element(machines_)), completions_(rooms) {
+  for (std::size_t machine = 0; machine < ways_.size(); ++machine) {
+    ways_[machine].outbox.set_capacity(setup.credit);
+    if (machine == machines_[seat_]) continue; // memory of this one is seen as it is
+    ways_[machine].most_under_way = most_under_way_;
+    ways_[machine].waiting.set_capacity(setup.credit);
+    ways_[machine].states.set_capacity(setup.credit);
+  }
+}
+
+Result<std::unique_ptr<Post>> Post::open(const Setup& setup) {
+  std::unique_ptr<Post> post(new Post(setup));
+  if (setup.near) {
+    DLHOST_ASSIGN(post->near_, post->open_line(setup, *setup.near));
+  }
+  if (setup.far) {
+    DLHOST_ASSIGN(post->far_, post->open_line(setup, *setup.far));
+  }
+  return post;
+}
+
+Result<std::unique_ptr<Post::EndpointBuffers>> Post::open_line(const Setup& setup, Transport& transport) const {
+  auto line = std::make_unique<EndpointBuffers>();
+  const bool far = &transport == setup.far;
+  if (far) line->largest = bundle_bytes;
+  line->rooms.resize(rooms * line->largest);
+  line->pieces.resize(rooms * line->largest);
+  for (std::uint32_t piece = 0; piece < rooms; ++piece) line->free.push_back(piece);
+  DLHOST_ASSIGN(line->endpoint, transport.open(*setup.host, {.name = concat("seat", seat_), .secret = setup.secret}));
+  if (setup.sealed && far) {
+    DLHOST_ASSIGN(line->endpoint,
+                  EncryptedEndpoint::around(*setup.host, std::move(line->endpoint), setup.secret, *setup.sealed));
+  }
+  for (std::size_t room = 0; room < rooms; ++room) DLHOST_TRY(line->endpoint->post_recv(line->room(room), room));
+  return line;
+}
+
+Post::Addresses Post::addresses() const {
+  return {near_ ? near_->endpoint->address() : std::string(), far_ ? far_->endpoint->address() : std::string(),
+          host_name_};
+}
+
+Status Post::connect(std::uint32_t seat, const Addresses& addresses) {
+  const bool far = is_far(seat);
+  DLHOST_ASSIGN(peers_.at(seat).id, line_to(seat).endpoint->connect(far ? addresses.far : addresses.near));
+  peers_[seat].connected = true;
+  peers_[seat].host_name = addresses.host_name;
+  return {};
+}
+
+Result<PeerId> Post::peer(std::uint32_t seat) const {
+  if (seat >= peers_.size() || !peers_[seat].connected)
+    return Status::internal("seat ", seat, " is not connected with seat ", seat_);
+  return peers_[seat].id;
+}
+
+std::uint32_t Post::seat_of(PeerId id, const EndpointBuffers& line) const {
+  std::uint32_t seat = 0;
+  while (seat < peers_.size() && !(peers_[seat].connected && peers_[seat].id == id && &line_to(seat) == &line)) ++seat;
+  return seat;
+}
+
+std::string Post::name_of(std::uint32_t seat) const {
+  const std::string& host = peers_[seat].host_name;
+  return host.empty() ? concat("worker ", seat) : concat("worker ", seat, " on ", host);
+}
+
+void Post::close() {
+  if (stale_ > 0)
+    host_.log().write(LogLevel::warning, concat("worker ", seat_,
+                                                " has dropped messages of another attempt of the "
+                                                "run, whose workers were given up: ",
+                                                stale_));
+  if (far_) far_->endpoint.reset();
+  if (near_) near_->endpoint.reset();
+}
+
+Result<SharedMemory> Post::allocate(std::size_t bytes) {
+  std::unique_ptr<Region> near, far;
+  if (near_) {
+    DLHOST_ASSIGN(near, near_->endpoint->allocate(bytes));
+  }
+  if (far_ && near) {
+    DLHOST_ASSIGN(far, far_->endpoint->register_memory(near->bytes()));
+  } else if (far_) {
+    DLHOST_ASSIGN(far, far_->endpoint->allocate(bytes));
+  }
+  return SharedMemory(std::move(near), std::move(far));
+}
+
+Result<SharedMemory> Post::allocate_mirror(std::size_t bytes) {
+  DLHOST_ASSIGN(auto far, far_->endpoint->allocate(bytes));
+  return SharedMemory(nullptr, std::move(far));
+}
+
+Result<std::unique_ptr<Region>> Post::map(std::uint32_t seat, std::string_view key) {
+  DLHOST_ASSIGN(const PeerId peer, this->peer(seat));
+  return near_->endpoint->map(peer, key);
+}
+
+void Post::know(std::uint32_t number, std::span<std::byte> mirror) {
+  if (number >= mirrors_.size()) mirrors_.resize(number + 1);
+  mirrors_[number] = mirror;
+}
+
+Status Post::send(std::uint32_t seat, Message message, const Shown& shown) {
+  MachineQueue& way = ways_[machines_.at(seat)];
+  if (way.outbox.full())
+    return Status::internal("seat ", seat_, " has more messages under way than it has credit for (",
+                            way.outbox.capacity(), ")");
+  const bool encloses =
+      !shown.here.empty() && shown.here.size() <= most_enclosed && !shown.there->shared && shown.there->seat == seat;
+  const bool of_slice = is_far(seat) && is_of_slice(message.word);
+  if (of_slice && message.slice >= way.of_slice.size()) {
+    way.of_slice.resize(std::size_t{message.slice} + 1);
+    held_.resize(std::max(held_.size(), way.of_slice.size()));
+  }
+  message.epoch = epoch_;
+  Outgoing message_out{.seat = seat, .message = message};
+  if (encloses) {
+    message_out.enclosure = {shown.there->number, shown.offset, shown.here};
+    freight_.of(shown.cargo) += shown.here.size();
+  } else if (!shown.here.empty()) {
+    const std::uint64_t put = add_put(way, shown, of_slice ? message.slice : -1);
+    (of_slice ? way.of_slice[message.slice] : way.shows) = put;
+  }
+  if (of_slice)
+    message_out.put = way.of_slice[message.slice]; // what others of that machine were told before holds as well
+  message_out.behind = of_slice ? way.shows : way.puts;
+  way.outbox.push_back(message_out);
+  if (!is_far(seat)) return flush_letters(way);
+  way.hurries = way.hurries || hurries(message_out);
+  freight_.of(record::Cargo::control) += Bundle::bytes_of(0);
+  return flush_puts(way);
+}
+
+Status Post::show(const Shown& shown) {
+  if (shown.here.empty()) return {};
+  MachineQueue& way = ways_[machines_.at(shown.there->seat)];
+  way.shows = add_put(way, shown, -1);
+  return flush_puts(way);
+}
+
+std::uint64_t Post::add_put(MachineQueue& way, const Shown& shown, std::int64_t rank) {
+  freight_.of(shown.cargo) += shown.here.size();
+  append(way.waiting, Put{shown.here, shown.there, shown.offset, ++way.puts, rank});
+  append(way.states, PutState{.seat = shown.there->seat, .bytes = shown.here.size()});
+  return way.puts;
+}
+
+bool Post::all_shown() const {
+  return std::ranges::all_of(ways_, [](const MachineQueue& way) { return way.puts_done == way.puts; });
+}
+
+bool Post::all_sent() const {
+  const auto idle = [](const auto& line) { return !line || line->free.size() == rooms; };
+  return all_shown() && idle(near_) && idle(far_) &&
+         std::ranges::all_of(ways_, [](const MachineQueue& way) { return way.outbox.empty(); });
+}
+
+// Something may be handed over to a transport as soon as that has room.
+bool Post::waits_for_room() const {
+  return std::ranges::any_of(ways_, [this](const MachineQueue& way) {
+    return next_put(way) != way.waiting.end() || (!way.outbox.empty() && may_go(way, way.outbox.front()));
+  });
+}
+
+Status Post::flush(bool all) {
+  Status first;
+  for (MachineQueue& way : ways_) {
+    if (!all && !way.hurries && way.waiting.empty()) continue;
+    Status puts = flush_puts(way), queued = flush_letters(way);
+    way.hurries = std::ranges::any_of(way.outbox, hurries);
+    if (first.ok()) first = puts.ok() ? std::move(queued) : std::move(puts);
+  }
+  return first;
+}
+
+boost::circular_buffer<Post::Put>::const_iterator Post::next_put(const MachineQueue& way) {
+  const auto next =
+      std::ranges::min_element(way.waiting, {}, [](const Put& put) { return std::pair(put.rank, put.number); });
+  const bool fits =
+      next != way.waiting.end() && (way.under_way == 0 || way.under_way + next->here.size() <= way.most_under_way);
+  return fits ? next : way.waiting.end();
+}
+
+// One that cannot be made will not be waited for: whoever it was for is gone, or about to, and its memory with it.
+Status Post::flush_puts(MachineQueue& way) {
+  Status first;
+  for (auto next = next_put(way); next != way.waiting.end(); next = next_put(way)) {
+    const Put put = *next;
+    const auto peer = this->peer(put.there->seat);
+    Status status = peer.ok() ? far_->endpoint->put(*peer, put.here, put.there->key, put.offset,
+                                                    cookie_of(machines_[put.there->seat], put.number))
+                              : std::move(peer).status();
+    if (status.code() == Code::timeout) return first;
+    way.waiting.erase(way.waiting.begin() + (next - way.waiting.cbegin()));
+    way.states[put.number - way.puts_done - 1].stage = PutState::Stage::on_its_way;
+    if (way.under_way == 0) way.measured_since = 0; // it was idle
+    way.under_way += put.here.size();
+    if (status.ok()) continue;
+    put_done(way, put.number);
+    if (first.ok())
+      first = Status::gone(name_of(put.there->seat), " is out of reach of worker ", seat_, ": ", status.message());
+  }
+  return first;
+}
+
+bool Post::may_go(const MachineQueue& way, const Outgoing& message_out) const {
+  const auto is_past = [&](std::uint64_t number) {
+    if (number <= way.puts_done) return true;
+    const PutState& put = way.states[number - way.puts_done - 1];
+    if (put.stage == PutState::Stage::there) return true;
+    return put.stage == PutState::Stage::on_its_way && put.seat == message_out.seat && far_->endpoint->puts_in_order();
+  };
+  if (message_out.put > 0 && !is_past(message_out.put)) return false;
+  for (std::uint64_t number = way.puts_done + 1; number <= message_out.behind; ++number)
+    if (!is_past(number)) return false;
+  return true;
+}
+
+template <class Act> void Post::each_ready(MachineQueue& way, Act act) {
+  ++looks_;
+  bool any_held = false;
+  for (Outgoing& message_out : way.outbox) {
+    if (message_out.packed) continue;
+    const bool of_slice = is_of_slice(message_out.message.word);
+    const bool held = of_slice ? held_[message_out.message.slice] == looks_ : any_held;
+    if (!held && may_go(way, message_out) && act(message_out)) continue;
+    if (!of_slice) return; // nothing overtakes it
+    any_held = true;
+    held_[message_out.message.slice] = looks_;
+  }
+}
+
+std::span<const std::byte> Post::fill(MachineQueue& way, std::span<std::byte> piece,
+                                      std::optional<std::uint32_t>& seat) {
+  std::array<std::byte, message_bytes> bytes{};
+  if (Outgoing& first = way.outbox.front(); !is_far(first.seat)) {
+    seat = first.seat;
+    first.packed = true;
+    first.message.seat = sent_[first.seat];
+    write(first.message, bytes);
+    std::copy(bytes.begin(), bytes.end(), piece.begin());
+    return piece.first(bytes.size());
+  }
+  Bundle bundle(piece);
+  std::uint16_t number = 0;
+  each_ready(way, [&](Outgoing& message_out) {
+    if (!seat) {
+      seat = message_out.seat;
+      number = sent_[message_out.seat];
+    }
+    if (message_out.seat != *seat || !bundle.fits(message_out.enclosure.bytes.size())) return false;
+    message_out.packed = true;
+    message_out.message.seat = number++;
+    write(message_out.message, bytes);
+    bundle.add(bytes, message_out.enclosure);
+    return true;
+  });
+  return bundle.written();
+}
+
+// A letter that finds no room keeps back those behind it. One that cannot be sent does not: the others are to hear what
+// became of its receiver.
+Status Post::flush_letters(MachineQueue& way) {
+  Status first;
+  while (!way.outbox.empty()) {
+    EndpointBuffers& line = line_to(way.outbox.front().seat); // the same for all of a machine
+    if (line.free.empty()) return first;
+    const std::uint32_t number = line.free.back();
+    std::optional<std::uint32_t> seat;
+    const auto piece = fill(way, line.piece(number), seat);
+    if (!seat) return first;
+    const auto peer = this->peer(*seat);
+    Status status = peer.ok() ? line.endpoint->post_send(*peer, 0, piece, number) : std::move(peer).status();
+    if (status.code() == Code::timeout) {
+      for (Outgoing& message_out : way.outbox) message_out.packed = false;
+      return first;
+    }
+    const auto left = std::remove_if(way.outbox.begin(), way.outbox.end(), std::mem_fn(&Outgoing::packed));
+    const auto gone = static_cast<std::size_t>(way.outbox.end() - left);
+    sent_[*seat] = static_cast<std::uint16_t>(sent_[*seat] + gone);
+    way.outbox.erase_end(gone);
+    if (status.ok())
+      line.free.pop_back();
+    else if (first.ok())
+      first = std::move(status);
+  }
+  return first;
+}
+
+// They are done in any order.
+void Post::put_done(MachineQueue& way, std::uint64_t number) {
+  if (number <= way.puts_done || number > way.puts) return; // it was for somebody who is gone
+  PutState& put = way.states[number - way.puts_done - 1];
+  put.stage = PutState::Stage::there;
+  way.under_way -= put.bytes;
+  measure(way, put.bytes);
+  for (; !way.states.empty() && way.states.front().stage == PutState::Stage::there; ++way.puts_done)
+    way.states.pop_front();
+}
+
+void Post::measure(MachineQueue& way, std::size_t bytes) {
+  const Nanoseconds now = host_.clock().now();
+  way.measured += bytes;
+  if (way.measured_since == 0) {
+    way.measured_since = now;
+    way.measured = 0;
+  }
+  const Nanoseconds took = now - way.measured_since;
+  if (took < measured_for) return;
+  const double carried =
+      static_cast<double>(way.measured) * static_cast<double>(worth_of_it) / static_cast<double>(took);
+  way.most_under_way =
+      std::clamp(static_cast<std::size_t>(carried), std::min(least_under_way, most_under_way_), most_under_way_);
+  way.measured_since = now;
+  way.measured = 0;
+}
+
+} // namespace dlhost::param

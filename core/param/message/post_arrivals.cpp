@@ -1,0 +1,126 @@
+// What comes to a post: messages, and word of what became of those that it has sent.
+#include <algorithm>
+#include <limits>
+
+#include "param/message/post.h"
+
+namespace dlhost::param {
+namespace {
+
+// Of two endpoints one can sleep on one only: who waits looks at both in between, less often the longer it waits.
+constexpr Nanoseconds shortest_nap = 10'000, longest_nap = 1'000'000;
+constexpr Nanoseconds parts_of_waiting = 8;
+
+} // namespace
+
+// What comes beside a failure is dealt with as well: it may be the word that ends it all.
+Status Post::progress(MessageHandler& taker, Nanoseconds limit) {
+  DLHOST_TRY(flush(true));
+  const Nanoseconds patience = waits_for_room() ? 0 : limit;
+  EndpointBuffers* line = near_ ? near_.get() : far_.get();
+  std::size_t count = 0;
+  if (near_ && far_) {
+    DLHOST_ASSIGN(count, progress_either(patience, line));
+  } else {
+    DLHOST_ASSIGN(count, line->endpoint->progress(completions_, patience));
+  }
+  Status first;
+  for (std::size_t c = 0; c < count; ++c) {
+    Status status = deal_with(completions_[c], *line, taker);
+    if (first.ok()) first = std::move(status);
+  }
+  Status flushed = flush(false); // what waited for just that, and what is answered
+  return first.ok() ? std::move(flushed) : std::move(first);
+}
+
+Result<std::size_t> Post::progress_either(Nanoseconds limit, EndpointBuffers*& whose) {
+  Nanoseconds begin = 0, waited = 0;
+  while (true) {
+    whose = far_.get();
+    DLHOST_ASSIGN(const std::size_t far, far_->endpoint->progress(completions_, 0));
+    if (far > 0) return far;
+    whose = near_.get();
+    const Nanoseconds nap = limit == 0 ? 0 : std::clamp(waited / parts_of_waiting, shortest_nap, longest_nap);
+    DLHOST_ASSIGN(const std::size_t near, near_->endpoint->progress(completions_, std::min(nap, limit - waited)));
+    if (near > 0 || limit == 0) return near;
+    const Nanoseconds now = host_.clock().now();
+    if (begin == 0) begin = now - std::min(nap, limit);
+    waited = now - begin;
+    if (waited >= limit) return std::size_t{0};
+  }
+}
+
+Status Post::deal_with(const Completion& completion, EndpointBuffers& line, MessageHandler& taker) {
+  switch (completion.kind) {
+  case Completion::Kind::sent: line.free.push_back(static_cast<std::uint32_t>(completion.cookie)); return {};
+  case Completion::Kind::received: return receive(completion, line, taker);
+  case Completion::Kind::gone: {
+    const std::uint32_t seat = seat_of(completion.peer, line);
+    if (seat == peers_.size()) return {};
+    gone_.push_back(seat);
+    // What was to be shown to it will not be, and the others of its machine are to hear what is said all the same.
+    MachineQueue& way = ways_[machines_[seat]];
+    way.waiting.clear();
+    way.states.clear();
+    way.puts_done = way.puts;
+    way.under_way = 0;
+    return Status::gone(name_of(seat), " is gone");
+  }
+  case Completion::Kind::put: {
+    const std::uint64_t number = completion.cookie & ((std::uint64_t{1} << number_bits) - 1);
+    put_done(ways_.at(completion.cookie >> number_bits), number);
+    return {};
+  }
+  case Completion::Kind::got: return {};
+  }
+  return {};
+}
+
+Status Post::receive(const Completion& completion, EndpointBuffers& line, MessageHandler& taker) {
+  const auto room = line.room(completion.cookie);
+  const auto bytes = room.first(std::min(completion.bytes, room.size()));
+  const std::uint32_t seat = seat_of(completion.peer, line);
+  Status status;
+  if (seat == peers_.size())
+    status = Status::corrupt("a message from a stranger came to seat ", seat_);
+  else
+    status = &line == far_.get() ? open_bundle(bytes, seat, taker) : open_letter({bytes, {}}, seat, taker);
+  DLHOST_TRY(line.endpoint->post_recv(room, completion.cookie));
+  return status;
+}
+
+Status Post::open_bundle(std::span<const std::byte> bytes, std::uint32_t from, MessageHandler& taker) {
+  Status first;
+  for (BundleReader reader(bytes); !reader.at_end();) {
+    DLHOST_ASSIGN(const auto message_out, reader.next());
+    Status status = open_letter(message_out, from, taker);
+    if (first.ok()) first = std::move(status);
+  }
+  return first;
+}
+
+Status Post::open_letter(const BundleReader::Entry& message_out, std::uint32_t from, MessageHandler& taker) {
+  DLHOST_ASSIGN(auto message, read_message(message_out.message));
+  if (message.epoch != epoch_) {
+    ++stale_;
+    return {};
+  }
+  const auto missing = static_cast<std::uint16_t>(message.seat - heard_[from]);
+  if (missing > std::numeric_limits<std::uint16_t>::max() / 2) return {}; // it comes once more
+  if (missing > 0) {
+    gone_.push_back(from);
+    return Status::gone(name_of(from), " is out of reach: messages of it were lost on their way to worker ", seat_);
+  }
+  ++heard_[from];
+  if (const auto& [number, offset, enclosed] = message_out.enclosure; !enclosed.empty()) {
+    const auto mirror = number < mirrors_.size() ? mirrors_[number] : std::span<std::byte>();
+    if (enclosed.size() > mirror.size() || offset > mirror.size() - enclosed.size())
+      return Status::corrupt("worker ", from, " sends bytes for mirror ", number, " of worker ", seat_,
+                             " that lie outside of it");
+    std::copy(enclosed.begin(), enclosed.end(), mirror.begin() + static_cast<std::ptrdiff_t>(offset));
+  }
+  message.seat = static_cast<std::uint16_t>(from);
+  return taker.take(message);
+}
+
+} // namespace dlhost::param

@@ -1,0 +1,30 @@
+// While a Racing(true) lives, ThreadSanitizer is not shown what its thread writes: hogwild writes where others read,
+// and means it. Nothing else is kept from it.
+#pragma once
+
+#ifdef DLHOST_THREAD_SANITIZER
+extern "C" void AnnotateIgnoreWritesBegin(const char* file, int line);
+extern "C" void AnnotateIgnoreWritesEnd(const char* file, int line);
+#else
+inline void AnnotateIgnoreWritesBegin(const char*, int) {}
+inline void AnnotateIgnoreWritesEnd(const char*, int) {}
+#endif
+
+namespace dlhost::param {
+
+class IgnoreDataRaces {
+ public:
+  explicit IgnoreDataRaces(bool races) : races_(races) {
+    if (races_) AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+  }
+  ~IgnoreDataRaces() {
+    if (races_) AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+  }
+  IgnoreDataRaces(const IgnoreDataRaces&) = delete;
+  IgnoreDataRaces& operator=(const IgnoreDataRaces&) = delete;
+
+ private:
+  const bool races_;
+};
+
+} // namespace dlhost::param

@@ -1,0 +1,302 @@
+#include "param/server/shard.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace dlhost::param {
+namespace {
+
+constexpr std::size_t not_owned = ~std::size_t{0};
+constexpr std::size_t choices_ahead = 64; // of the slice that is furthest behind
+
+} // namespace
+
+Shard::Shard(ShardSetup setup)
+    : setup_(std::move(setup)), clients_{.first = setup_.contributors.front().group,
+                                         .groups = setup_.groups,
+                                         .workers =
+                                             static_cast<std::uint32_t>(setup_.contributors.size() / setup_.groups)},
+      in_(setup_.contributors.size(), true), traits_(setup_.handlers.job.consistency->traits()),
+      kind_(setup_.handlers.job.consistency->plan(0, 0).send_delta ? ContributionKind::delta : ContributionKind::dense),
+      choices_(traits_.by_step ? choices_ahead : 0), forgotten_(in_.size()), late_weights_(in_.size()) {
+  for (Choice& choice : choices_) choice.members.reserve(in_.size());
+  if (!setup_.published.empty()) published_.emplace(setup_.published, in_.size());
+  if (kind_ == ContributionKind::delta) {
+    setup_.updater = &addition_;
+    setup_.update_settings = {};
+  }
+}
+
+Result<std::unique_ptr<Shard>> Shard::make(ShardSetup setup) {
+  std::unique_ptr<Shard> shard(new Shard(std::move(setup)));
+  const auto rule = shard->setup_.updater->rule();
+  shard->owned_by_slice_.assign(shard->setup_.slices->size(), not_owned);
+  for (const Slice& slice : shard->setup_.slices->all())
+    if (slice.server == shard->setup_.server) DLHOST_TRY(shard->own(slice, rule));
+  DLHOST_TRY(shard->make_room());
+  shard->find_peers();
+  DLHOST_TRY(shard->make_sync());
+  shard->gradients_.resize(shard->setup_.contributors.size() + 1);
+  return shard;
+}
+
+Status Shard::make_sync() {
+  if (!setup_.sync) return {};
+  std::vector<const Slice*> owned;
+  for (const Owned& one : owned_) owned.push_back(one.slice);
+  if (sums_gradients()) {
+    DLHOST_ASSIGN(sums_, GradientSums::make(setup_.sync->neighbours, *setup_.store, owned, setup_.contributors.size()));
+  } else {
+    DLHOST_ASSIGN(sync_, GroupSync::make(*setup_.sync, owned));
+  }
+  return {};
+}
+
+Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
+  const std::size_t contributors = setup_.contributors.size();
+  owned_by_slice_[slice.id] = owned_.size();
+  const Handler& handler = setup_.handlers.of(slice.param);
+  Owned owned{.slice = &slice, .handler = &handler, .traits = handler.consistency->traits()};
+  owned.held.reserve(contributors);
+  owned.seen.reserve(contributors);
+  owned.waiting.reserve(contributors);
+  owned.due.reserve(contributors);
+  owned.asked.reserve(3 * contributors); // a look of each, and a settle at the end of a step and before it rests
+  owned.own.resize(owned.traits.own_words + contributors * owned.traits.words_each);
+  owned.accepted.resize(contributors);
+  owned.applied.resize(contributors);
+  owned.read.assign(contributors, owned.current);
+  owned.shown.resize(1 + std::ranges::max(setup_.contributors, {}, &Contributor::machine).machine);
+  if (setup_.codec.coding && setup_.codec.coding->of(slice.id)) {
+    DLHOST_ASSIGN(owned.decoder, Decoder::make(setup_.codec, slice));
+  }
+  // Between two versions each may be late once, and all that make one may come from one.
+  if (owned.traits.folds) {
+    DLHOST_ASSIGN(owned.folded,
+                  LateSum::make(*setup_.store, slice.count, Ledger::most_parts(contributors) - contributors));
+  }
+  DLHOST_TRY(prepare_updates(owned, rule));
+  const std::size_t sums = rule.partials.results().size();
+  if (const auto pieces = setup_.slices->of(slice.param).size(); pieces > 1 && sums > 0)
+    owned.sums.emplace(pieces, sums);
+  owned_.push_back(std::move(owned));
+  return {};
+}
+
+Status Shard::prepare_updates(Owned& owned, const Updater::Rule& rule) {
+  const Slice& slice = *owned.slice;
+  const std::size_t contributors = setup_.contributors.size();
+  Param& param = *setup_.store->params()[slice.param];
+  SliceUpdate::Histories histories(setup_.masters->copies().histories);
+  for (std::size_t copy = 0; copy < histories.size(); ++copy)
+    for (std::size_t slot = 0; slot < rule.history.size(); ++slot)
+      histories[copy].push_back(reinterpret_cast<float*>(setup_.masters->history(slice.param, slot, copy).data()) +
+                                slice.first);
+  if (param.factors) {
+    DLHOST_ASSIGN(owned.factored, FactoredUpdate::prepare({.store = setup_.store,
+                                                           .param = &param,
+                                                           .slice = &slice,
+                                                           .histories = std::move(histories),
+                                                           .contributions = contributors,
+                                                           .updater = setup_.updater,
+                                                           .rule = &rule,
+                                                           .settings = setup_.update_settings}));
+    return {};
+  }
+  const std::size_t sent = owned.decoder || sums_gradients() ? 1 : contributors;
+  const std::size_t most = sent + (owned.folded ? 1 : 0); // gradients of an update
+  for (std::size_t gradients = 1; gradients <= most; ++gradients) {
+    DLHOST_ASSIGN(owned.updates.emplace_back(),
+                  SliceUpdate::prepare(*setup_.store, param, slice.count, histories, gradients, *setup_.updater, rule,
+                                       setup_.update_settings));
+  }
+  return {};
+}
+
+// One slice is dealt with at a time.
+Status Shard::make_room() {
+  std::size_t most = 0;
+  for (const Owned& owned : owned_)
+    if (owned.factored) most = std::max(most, owned.factored->room());
+  if (most == 0) return {};
+  DLHOST_ASSIGN(room_, Memory::make(setup_.store->device(), most));
+  for (Owned& owned : owned_)
+    if (owned.factored) owned.factored->work_in({room_.data(), room_.size()});
+  return {};
+}
+
+// Who owns nothing has no part in the norm.
+void Shard::find_peers() {
+  for (const Slice& slice : setup_.slices->all()) peers_.push_back(slice.server);
+  std::ranges::sort(peers_);
+  peers_.erase(std::unique(peers_.begin(), peers_.end()), peers_.end());
+  if (setup_.update_settings.clip_norm > 0 && !owned_.empty()) norm_.emplace(peers_.size(), 1);
+}
+
+void Shard::begin(const StartPoint& beginning) {
+  if (norm_) norm_->begin(beginning.version);
+  if (sync_) sync_->begin(beginning);
+  if (sums_) sums_->begin();
+  for (auto& owned : owned_) {
+    owned.version = beginning.version_of(owned.slice->id);
+    owned.exchanged = owned.aligns = false;
+    owned.sum = Owned::Sum::none;
+    if (owned.sums) owned.sums->begin(owned.version);
+    owned.current = owned.history = 0;
+    std::ranges::fill(owned.read, owned.current);   // before they ask for anything
+    std::ranges::fill(owned.shown, owned.revision); // all machines begin with the same values
+    const auto& steps = beginning.steps_of(owned.slice->id);
+    for (std::size_t c = 0; c < owned.accepted.size(); ++c)
+      owned.accepted[c] = steps.at(clients_.first_contributor() + c);
+    owned.applied = owned.accepted;
+    // Whose step is in already does not wait for what it has no part in.
+    for (std::size_t c = 0; traits_.by_step && c < forgotten_.size(); ++c)
+      forgotten_[c] = std::max(forgotten_[c], owned.accepted[c]);
+    std::ranges::fill(owned.own, 0);
+    for (std::size_t c = 0; owned.traits.words_each > 0 && c < owned.accepted.size(); ++c)
+      owned.own[owned.traits.own_words + c * owned.traits.words_each] = owned.accepted[c];
+    put(owned);
+  }
+}
+
+void Shard::put(Owned& owned) {
+  setup_.activity->enter(owned.handler->actor, "on_put");
+  SliceState state = this->state(owned, 0);
+  owned.handler->consistency->on_put(state);
+  setup_.activity->leave();
+  if (published_) published_->clear(owned.slice->id);
+  publish(owned);
+}
+
+Status Shard::keep_ledger(std::unique_ptr<LogFile> file, std::uint32_t server, const StartPoint& beginning) {
+  std::vector<Ledger::Owned> slices;
+  for (const Owned& owned : owned_)
+    slices.push_back({owned.slice, setup_.store->params()[owned.slice->param]->declared.name});
+  parts_.reserve(Ledger::most_parts(setup_.contributors.size()));
+  ledger_.emplace(std::move(file), std::move(slices), beginning.steps.size(),
+                  Ledger::Keeping{.server = server, .at_once = published_.has_value(), .summed = setup_.alike});
+  if (sync_) sync_->keep(&*ledger_);
+  return ledger_->begin(beginning);
+}
+
+SliceState Shard::state(Owned& owned, std::size_t contributor) const {
+  return {.slice = owned.slice->id,
+          .version = owned.version,
+          .groups = setup_.groups,
+          .contributors = static_cast<std::uint32_t>(std::ranges::count(in_, true)),
+          .expected = static_cast<std::uint32_t>(setup_.contributors.size()),
+          .from = static_cast<std::uint32_t>(contributor),
+          .folded = owned.folded ? owned.folded->weight() : 0,
+          .held = owned.seen,
+          .own = owned.own};
+}
+
+Result<std::size_t> Shard::contributor(const Message& message) const { return param::contributor(message, clients_); }
+
+Status Shard::take(const Message& message) {
+  if (message.word == Word::leave) {
+    DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
+    if (!clients_.is_led_by(message.seat, message.group))
+      return Status::corrupt("seat ", message.seat, " says that group ", message.group,
+                             " makes no more steps, which it does not lead");
+    return traits_.by_step ? Status() : leave(contributor);
+  }
+  if (message.word == Word::chosen) return choose(message);
+  if (message.word == Word::dropped || message.word == Word::folded) return hear_late(message);
+  if (message.word == Word::norm) return hear_norm(message);
+  if (message.word == Word::sums) return hear_sums(message);
+  if (message.word == Word::align && message.version == 0) return align(message);
+  if (message.word == Word::attest) return attest(message);
+  if (message.slice >= owned_by_slice_.size() || owned_by_slice_[message.slice] == not_owned)
+    return Status::corrupt("server ", setup_.server, " was asked for slice ", message.slice, ", which it does not own");
+  Owned& owned = owned_[owned_by_slice_[message.slice]];
+  switch (message.word) {
+  case Word::update: return update(owned, message);
+  case Word::get: return get(owned, message);
+  case Word::call:
+  case Word::part:
+  case Word::taken: return hear_neighbour(owned, message);
+  case Word::align: return align_through(message);
+  default: return asked(owned, message);
+  }
+}
+
+std::string Shard::named(std::size_t contributor, const Slice& slice) const {
+  const Contributor& who = setup_.contributors[contributor];
+  return concat("worker ", who.rank, " of group ", who.group, ", for slice ", slice.id, " of '",
+                setup_.store->params()[slice.param]->declared.name, "'");
+}
+
+ContributionKind Shard::kind_of(const Owned& owned) const {
+  if (owned.decoder) return ContributionKind::encoded;
+  if (!owned.factored) return kind_;
+  return setup_.store->params()[owned.slice->param]->factors->of_rows ? ContributionKind::rows
+                                                                      : ContributionKind::factors;
+}
+
+Result<std::span<const std::byte>> Shard::sent(const Owned& owned, const Message& message,
+                                               std::size_t contributor) const {
+  if (message.contribution != kind_of(owned))
+    return Status::corrupt("worker ", message.rank, " of group ", message.group,
+                           " sends what the handler's workers do not send to slice ", message.slice);
+  const auto memory = setup_.contributors[contributor].sent;
+  if (owned.decoder) {
+    auto found = owned.decoder->find(memory, message.place);
+    return found.ok() ? std::move(found) : Status(found.status()).at(named(contributor, *owned.slice));
+  }
+  const auto bytes = owned.factored ? setup_.store->params()[owned.slice->param]->factors->bytes()
+                                    : static_cast<std::size_t>(owned.slice->count) * sizeof(float);
+  if (bytes > memory.size() || message.place > memory.size() - bytes || message.place % sizeof(float) != 0)
+    return Status::corrupt("worker ", message.rank, " of group ", message.group, " has its part of slice ",
+                           message.slice, " at ", message.place, ", outside of its memory of ", memory.size(),
+                           " bytes");
+  return memory.subspan(message.place, bytes);
+}
+
+Status Shard::update(Owned& owned, const Message& message) {
+  DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
+  if (message.step < owned.accepted[contributor]) {
+    ++repeated_;
+    return {};
+  }
+  DLHOST_ASSIGN(const auto bytes, sent(owned, message, contributor));
+  owned.accepted[contributor] = message.step + 1;
+  const Arrival arrived{.contribution = {.kind = message.contribution,
+                                         .who = message.identity(),
+                                         .based_on = message.version,
+                                         .elements = owned.slice->count,
+                                         .bytes = bytes},
+                        .contributor = contributor,
+                        .rate = message.rate};
+  if (traits_.by_step) {
+    if (message.step < forgotten_[contributor]) // it was late before it came
+      return late_weights_[contributor] > 0 ? fold(owned, arrived, late_weights_[contributor]) : Status();
+    if (owned.held.size() == owned.held.capacity())
+      return Status::internal("more updates of slice ", message.slice, " wait than workers could send");
+    owned.held.push_back(arrived);
+    return apply_chosen(owned);
+  }
+  if (owned.traits.may_drop || owned.traits.folds) ++arrivals_.came; // who could have been late
+  setup_.activity->enter(owned.handler->actor, "on_update", message.step);
+  SliceState state = this->state(owned, contributor);
+  const UpdateVerdict verdict = owned.handler->consistency->on_update(state, arrived.contribution);
+  setup_.activity->leave();
+  return decide(owned, &arrived, verdict);
+}
+
+// What others wait for may be whole without it.
+Status Shard::leave(std::size_t contributor) {
+  in_[contributor] = false;
+  if (std::ranges::none_of(in_, std::identity())) return {};
+  for (Owned& owned : owned_) {
+    setup_.activity->enter(owned.handler->actor, "on_member");
+    SliceState state = this->state(owned, contributor);
+    const UpdateVerdict verdict = owned.handler->consistency->on_member(state);
+    setup_.activity->leave();
+    DLHOST_TRY(decide(owned, nullptr, verdict));
+    DLHOST_TRY(answer_waiting(owned));
+  }
+  return {};
+}
+
+} // namespace dlhost::param

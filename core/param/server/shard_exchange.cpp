@@ -1,0 +1,108 @@
+// A server and those that own the same slices in other server groups: when an exchange begins, of values or of
+// gradients, and what comes of it.
+#include <algorithm>
+
+#include "param/server/shard.h"
+
+namespace dlhost::param {
+
+bool Shard::is_on(const Owned& owned) const { return sync_ && sync_->is_on(owned_by_slice_[owned.slice->id]); }
+
+Status Shard::exchange(Owned& owned) {
+  const std::size_t which = owned_by_slice_[owned.slice->id];
+  if (owned.exchanged) return conclude(owned);
+  if (sync_->is_on(which) || !sync_->is_due(which, owned.version)) return {};
+  DLHOST_ASSIGN(const bool over, sync_->start(which, owned.version, value(owned, owned.current)));
+  return over ? conclude(owned) : Status();
+}
+
+// Goes on with it whenever something has come that it may have waited for.
+Status Shard::sum_up(Owned& owned) {
+  const std::size_t which = owned_by_slice_[owned.slice->id];
+  if (owned.sum == Owned::Sum::waits && sums_->has_room(which)) {
+    owned.sum = Owned::Sum::on;
+    DLHOST_TRY(sums_->start(which, owned.version, gradients_of(owned), std::exchange(owned.verdict.weight, 1.0F)));
+  }
+  if (owned.sum != Owned::Sum::on || !sums_->is_whole(which)) return {};
+  owned.sum = Owned::Sum::whole;
+  return make_of_sum(owned);
+}
+
+Status Shard::hear_neighbour(Owned& owned, const Message& message) {
+  const std::size_t which = owned_by_slice_[owned.slice->id];
+  if (sums_) {
+    DLHOST_TRY(sums_->take(which, message));
+    return sum_up(owned);
+  }
+  if (!sync_) return Status::corrupt("a neighbour's message for slice ", message.slice, ", which is not exchanged");
+  DLHOST_ASSIGN(const auto news, sync_->take(which, message));
+  if (news == GroupSync::News::none) return say_aligned();
+  if (news == GroupSync::News::join) return exchange(owned);
+  DLHOST_TRY(conclude(owned));
+  DLHOST_TRY(answer_waiting(owned));
+  return answer_settled(owned);
+}
+
+// What is due was looked at with the value as it is: it is made first.
+Status Shard::conclude(Owned& owned) {
+  const std::size_t which = owned_by_slice_[owned.slice->id];
+  owned.exchanged = !owned.due.empty();
+  if (owned.exchanged) return {};
+  std::size_t next = owned.current;
+  if (setup_.masters->values(owned.slice->param) > 1) {
+    DLHOST_ASSIGN(next, room(owned));
+  }
+  DLHOST_TRY(sync_->conclude(which, owned.version, value(owned, owned.current), value(owned, next)));
+  owned.current = next;
+  ++owned.revision;
+  publish(owned);
+  DLHOST_TRY(exchange(owned));
+  return say_aligned();
+}
+
+// All stand still, and all that was sent is here.
+Status Shard::align(const Message& message) {
+  if (message.seat != leading_seat && !is_of_chooser(message))
+    return Status::corrupt("seat ", message.seat, " wants all to be aligned, which the run's leader alone does");
+  for (std::size_t which = 0; which < owned_.size(); ++which) {
+    Owned& owned = owned_[which];
+    owned.aligns = true;
+    if (owned.folded && !owned.folded->empty())
+      DLHOST_TRY(amend(owned, traits_.by_step ? static_cast<float>(message.rate)
+                                              : owned.handler->consistency->weight_at_pause(state(owned, 0))));
+    if (sync_ && sync_->align(which, owned.version)) DLHOST_TRY(exchange(owned));
+  }
+  return say_aligned();
+}
+
+// Another server group has had more exchanges of that slice.
+Status Shard::align_through(const Message& message) {
+  if (message.seat != leading_seat)
+    return Status::corrupt("seat ", message.seat, " wants slice ", message.slice,
+                           " to be aligned, which the run's leader alone does");
+  const std::size_t which = owned_by_slice_[message.slice];
+  if (!sync_) return Status::corrupt("slice ", message.slice, " is to be aligned, which is not exchanged");
+  owned_[which].aligns = true;
+  if (sync_->align_through(which, message.version)) DLHOST_TRY(exchange(owned_[which]));
+  return say_aligned();
+}
+
+// Who hears it may keep what all have then: what it was made of is written down.
+Status Shard::say_aligned() {
+  if (std::ranges::none_of(owned_, &Owned::aligns) || (sync_ && !sync_->is_aligned())) return {};
+  if (ledger_) DLHOST_TRY(ledger_->sync());
+  for (const Owned& owned : owned_)
+    if (owned.aligns) DLHOST_TRY(show_kept(owned, leading_seat));
+  for (std::size_t which = 0; which < owned_.size(); ++which) {
+    Owned& owned = owned_[which];
+    if (!std::exchange(owned.aligns, false)) continue;
+    DLHOST_TRY(setup_.send(leading_seat, {.word = Word::aligned,
+                                          .slice = owned.slice->id,
+                                          .step = sync_ ? sync_->exchanges(which) : 0,
+                                          .version = owned.version,
+                                          .place = owned.current}));
+  }
+  return {};
+}
+
+} // namespace dlhost::param

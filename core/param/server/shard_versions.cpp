@@ -1,0 +1,345 @@
+// From contributions to a version: who makes it, what has to be known first, and the update itself.
+#include <algorithm>
+#include <cmath>
+
+#include "param/server/data_races.h"
+#include "param/server/shard.h"
+
+namespace dlhost::param {
+
+Status Shard::choose(const Message& message) {
+  DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
+  if (!is_of_chooser(message) || message.samples.count == 0 || message.samples.count > in_.size())
+    return Status::corrupt("a choice of ", message.samples.count, " contributions, which cannot be");
+  Choice& choice = choices_[message.version % choices_.size()];
+  if (choice.version != message.version || choice.whole()) choice = {.members = std::move(choice.members)};
+  if (choice.count == 0) choice.members.clear();
+  choice.version = message.version;
+  choice.weight = static_cast<float>(message.rate);
+  choice.rate_factor = message.factor;
+  choice.count = message.samples.count;
+  choice.members.emplace_back(contributor, message.step);
+  if (!choice.whole()) return {};
+  for (Owned& owned : owned_) DLHOST_TRY(apply_chosen(owned));
+  return {};
+}
+
+Status Shard::hear_late(const Message& message) {
+  DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
+  const bool folds = message.word == Word::folded;
+  if (!is_of_chooser(message) || (folds && !(traits_.folds && message.rate > 0)))
+    return Status::corrupt("worker ", message.rank, " of group ", message.group, " is late, which cannot be");
+  forgotten_[contributor] = std::max(forgotten_[contributor], message.step + 1);
+  late_weights_[contributor] = folds ? static_cast<float>(message.rate) : 0;
+  if (ledger_ && !folds) DLHOST_TRY(ledger_->dropped({clients_.first_contributor() + contributor, message.step}));
+  for (Owned& owned : owned_) {
+    if (!folds) owned.applied[contributor] = std::max(owned.applied[contributor], forgotten_[contributor]);
+    const auto late = std::ranges::find_if(owned.held, [&](const Arrival& held) {
+      return held.contributor == contributor && held.contribution.who.step < forgotten_[contributor];
+    });
+    if (late != owned.held.end()) {
+      if (folds) DLHOST_TRY(fold(owned, *late, late_weights_[contributor]));
+      owned.held.erase(late);
+    }
+    for (Waiting& waiting : owned.waiting)
+      if (waiting.contributor == contributor) waiting.at_least = 0; // it has no part in what it waits for
+    DLHOST_TRY(answer_waiting(owned));
+  }
+  return {};
+}
+
+// Where steps are chosen: who may be late is not to write its memory again before that is known, though the version
+// that it asks for may be there; nor are its steps to heap up here while the chooser is slow.
+bool Shard::is_undecided(const Owned& owned, std::size_t contributor) const {
+  return traits_.by_step && std::ranges::find(owned.held, contributor, &Arrival::contributor) != owned.held.end();
+}
+
+Status Shard::fold(Owned& owned, const Arrival& arrived, float weight) {
+  if (!owned.folded) return Status::internal("the consistency handler folds, and its traits do not say so");
+  const Contribution& what = arrived.contribution;
+  const auto* gradient = reinterpret_cast<const float*>(what.bytes.data());
+  if (owned.decoder) {
+    owned.decoder->clear();
+    Status added = owned.decoder->add(what.bytes, what.who.step);
+    if (!added.ok()) return std::move(added).at(named(arrived.contributor, *owned.slice));
+    DLHOST_ASSIGN(gradient, owned.decoder->sum());
+  }
+  return owned.folded->add(gradient, weight, {clients_.first_contributor() + arrived.contributor, what.who.step},
+                           arrived.rate);
+}
+
+// All that are chosen have to be here. Those of the next version may be, too.
+Status Shard::apply_chosen(Owned& owned) {
+  const Choice& choice = choices_[owned.version % choices_.size()];
+  if (!owned.due.empty() || choice.version != owned.version || !choice.whole()) return {};
+  const auto is_member = [&](const Arrival& held) {
+    return std::ranges::find(choice.members, std::pair(held.contributor, held.contribution.who.step)) !=
+           choice.members.end();
+  };
+  const auto others = std::partition(owned.held.begin(), owned.held.end(), is_member);
+  if (static_cast<std::size_t>(others - owned.held.begin()) < choice.count) return {};
+  owned.due.assign(owned.held.begin(), others);
+  owned.held.erase(owned.held.begin(), others);
+  return make(owned, {.weight = choice.weight, .rate_factor = choice.rate_factor});
+}
+
+Status Shard::decide(Owned& owned, const Arrival* arrived, const UpdateVerdict& verdict) {
+  const bool makes = verdict.act == UpdateVerdict::Act::apply || verdict.act == UpdateVerdict::Act::combine;
+  if (makes && !owned.due.empty())
+    return Status::internal("the consistency handler makes a version of slice ", owned.slice->id,
+                            " before its last is made");
+  switch (verdict.act) {
+  case UpdateVerdict::Act::hold:
+    if (!arrived) return {};
+    if (owned.held.size() == owned.held.capacity())
+      return Status::internal("the consistency handler holds more updates of slice ", owned.slice->id,
+                              " than there are workers");
+    owned.held.push_back(*arrived);
+    owned.seen.push_back(arrived->contribution);
+    return {};
+  case UpdateVerdict::Act::apply:
+    if (!arrived) return Status::internal("the consistency handler applies alone what there is not");
+    owned.due.assign(1, *arrived);
+    return make(owned, verdict);
+  case UpdateVerdict::Act::combine:
+    owned.due.assign(owned.held.begin(), owned.held.end());
+    owned.held.clear();
+    owned.seen.clear();
+    if (arrived) owned.due.push_back(*arrived);
+    if (owned.due.empty()) return Status::internal("the consistency handler combines what there is not");
+    return make(owned, verdict);
+  case UpdateVerdict::Act::drop:
+    ++arrivals_.late;
+    return ledger_ && arrived
+               ? ledger_->dropped(owned_by_slice_[owned.slice->id],
+                                  {clients_.first_contributor() + arrived->contributor, arrived->contribution.who.step})
+               : Status();
+  case UpdateVerdict::Act::fold:
+    if (!arrived) return Status::internal("the consistency handler folds in what there is not");
+    if (verdict.late) ++arrivals_.late;
+    return fold(owned, *arrived, verdict.weight);
+  }
+  return {};
+}
+
+Status Shard::make(Owned& owned, const UpdateVerdict& verdict) {
+  if (owned.due.size() > setup_.contributors.size())
+    return Status::internal("more updates of slice ", owned.slice->id, " make a version than there are workers");
+  // In the order of the workers, whoever was first: sums have the same bits every time.
+  std::ranges::sort(owned.due, {}, &Arrival::contributor);
+  owned.verdict = verdict;
+  if (owned.decoder) DLHOST_TRY(decode(owned));
+  if (!sums_) return make_of_sum(owned);
+  owned.sum = Owned::Sum::waits;
+  return sum_up(owned);
+}
+
+Status Shard::make_of_sum(Owned& owned) {
+  if (norm_) return say_norm(owned);
+  return owned.sums ? say_sums(owned) : apply(owned);
+}
+
+Status Shard::decode(Owned& owned) {
+  owned.decoder->clear();
+  for (const Arrival& due : owned.due) {
+    Status added = owned.decoder->add(due.contribution.bytes, due.contribution.who.step);
+    if (!added.ok()) return std::move(added).at(named(due.contributor, *owned.slice)); // a name is made for errors only
+  }
+  DLHOST_ASSIGN(owned.decoded, owned.decoder->sum());
+  return {};
+}
+
+// When all its slices are due.
+Status Shard::say_norm(Owned& owned) {
+  const auto run = run_of(owned, owned.current);
+  DLHOST_ASSIGN(owned.square, update_of(owned, run).squared_norm(run));
+  if (++due_ < owned_.size()) return {};
+  double sum = 0;
+  for (const Owned& one : owned_) sum += one.square;
+  const Message norm{.word = Word::norm, .version = norm_->version(), .rate = sum};
+  const auto own = std::ranges::find(peers_, setup_.server) - peers_.begin();
+  DLHOST_TRY(norm_->put(norm.version, static_cast<std::size_t>(own), 0, sum));
+  for (const std::uint32_t peer : peers_)
+    if (peer != setup_.server) DLHOST_TRY(setup_.send(setup_.seats[peer], norm));
+  return clip();
+}
+
+Status Shard::hear_norm(const Message& message) {
+  const auto peer = std::ranges::find(peers_, message.seat, [&](std::uint32_t one) { return setup_.seats[one]; });
+  if (!norm_ || peer == peers_.end() || *peer == setup_.server)
+    return Status::corrupt("a norm of seat ", message.seat, ", which nobody waits for");
+  DLHOST_TRY(norm_->put(message.version, static_cast<std::size_t>(peer - peers_.begin()), 0, message.rate));
+  return clip();
+}
+
+Status Shard::clip() {
+  if (!norm_->whole()) return {};
+  const double norm = std::sqrt(norm_->take()[0]), largest = setup_.update_settings.clip_norm;
+  last_norm_ = norm;
+  due_ = 0;
+  for (Owned& owned : owned_) {
+    if (norm > largest) owned.verdict.weight *= static_cast<float>(largest / norm);
+    DLHOST_TRY(owned.sums ? say_sums(owned) : apply(owned));
+  }
+  return {};
+}
+
+Status Shard::say_sums(Owned& owned) {
+  setup_.activity->enter(setup_.updater_actor, "partials", owned.due.front().contribution.who.step);
+  const auto run = run_of(owned, owned.current);
+  const auto made = update_of(owned, run).partials(run);
+  setup_.activity->leave();
+  DLHOST_ASSIGN(const auto partials, made);
+  Message message{.word = Word::sums, .slice = owned.slice->id, .version = owned.sums->version()};
+  const auto pieces = setup_.slices->of(owned.slice->param);
+  for (message.place = 0; message.place < partials.size(); ++message.place) {
+    message.rate = partials[message.place];
+    DLHOST_TRY(owned.sums->put(message.version, owned.slice->id - pieces.front().id, message.place, message.rate));
+    for (const Slice& piece : pieces)
+      if (piece.server != setup_.server) DLHOST_TRY(setup_.send(setup_.seats[piece.server], message));
+  }
+  return apply_summed(owned);
+}
+
+Status Shard::hear_sums(const Message& message) {
+  if (message.slice >= setup_.slices->size()) return Status::corrupt("slice ", message.slice, ", which there is not");
+  const auto pieces = setup_.slices->of((*setup_.slices)[message.slice].param);
+  const auto own = std::ranges::find(pieces, setup_.server, &Slice::server);
+  if (own == pieces.end() || own->id == message.slice ||
+      setup_.seats[(*setup_.slices)[message.slice].server] != message.seat)
+    return Status::corrupt("sums of slice ", message.slice, " from seat ", message.seat, ", which nobody waits for");
+  Owned& owned = owned_[owned_by_slice_[own->id]];
+  if (!owned.sums) return Status::corrupt("sums of slice ", message.slice, ", which nobody waits for");
+  DLHOST_TRY(owned.sums->put(message.version, message.slice - pieces.front().id, message.place, message.rate));
+  return apply_summed(owned);
+}
+
+Status Shard::apply_summed(Owned& owned) { return owned.sums->whole() ? apply(owned, owned.sums->take()) : Status(); }
+
+float* Shard::value(const Owned& owned, std::size_t which) const {
+  return reinterpret_cast<float*>(setup_.masters->value(owned.slice->param, which).data()) + owned.slice->first;
+}
+
+// A place for a new value that nobody reads. There are two more than readers.
+Result<std::size_t> Shard::room(const Owned& owned) const {
+  for (std::size_t which = 0; which < setup_.masters->values(owned.slice->param); ++which)
+    if (which != owned.current && std::ranges::find(owned.read, which) == owned.read.end()) return which;
+  return Status::internal("no place is left for a new version of slice ", owned.slice->id);
+}
+
+// What is due, summed, decoded or as it was sent, and what was folded in.
+std::span<const float* const> Shard::gradients_of(const Owned& owned) {
+  std::size_t count = 0;
+  if (owned.sum == Owned::Sum::whole) {
+    gradients_[count++] = sums_->sum(owned_by_slice_[owned.slice->id]);
+    return std::span(gradients_).first(count);
+  }
+  if (owned.decoder && !owned.due.empty()) gradients_[count++] = owned.decoded;
+  for (const Arrival& due : owned.due)
+    if (!owned.decoder) gradients_[count++] = reinterpret_cast<const float*>(due.contribution.bytes.data());
+  if (owned.folded && !owned.folded->empty()) gradients_[count++] = owned.folded->sum();
+  return std::span(gradients_).first(count);
+}
+
+SliceUpdate::Run Shard::run_of(const Owned& owned, std::size_t next) {
+  const double rate = owned.due.empty() ? owned.folded->rate() : owned.due.back().rate;
+  return {.from = value(owned, owned.current),
+          .to = value(owned, next),
+          .history = owned.history,
+          .new_history = next_history(owned),
+          .gradients = gradients_of(owned),
+          .count = owned.version + 1,
+          .rate = rate * static_cast<double>(owned.verdict.rate_factor),
+          .weight = owned.verdict.weight};
+}
+
+SliceUpdate& Shard::update_of(const Owned& owned, const SliceUpdate::Run& run) {
+  return *owned.updates[run.gradients.size() - 1];
+}
+
+// Whose contributions are due and folded in.
+std::span<const Ledger::Part> Shard::parts_of(const Owned& owned) {
+  parts_.clear();
+  for (const Arrival& due : owned.due)
+    parts_.push_back({clients_.first_contributor() + due.contributor, due.contribution.who.step});
+  if (owned.folded) {
+    parts_.insert(parts_.end(), owned.folded->parts().begin(), owned.folded->parts().end());
+    std::ranges::sort(parts_);
+  }
+  return parts_;
+}
+
+// A new value of what is due and folded in.
+Status Shard::write(Owned& owned, std::span<const double> sums) {
+  std::size_t next = owned.current;
+  if (setup_.masters->values(owned.slice->param) > 1 && !owned.verdict.in_place) {
+    DLHOST_ASSIGN(next, room(owned));
+  }
+  const auto run = run_of(owned, next);
+  const IgnoreDataRaces racing(owned.verdict.in_place);
+  setup_.activity->enter(setup_.updater_actor, "update",
+                         owned.due.empty() ? owned.folded->parts().back().step
+                                           : owned.due.front().contribution.who.step);
+  const auto updated = [&]() -> Status {
+    if (owned.factored) return owned.factored->run(run);
+    SliceUpdate& update = update_of(owned, run);
+    if (owned.sums) return update.run(run, sums);
+    DLHOST_ASSIGN(const auto own, update.partials(run)); // of a param that is whole
+    return update.run(run, own);
+  };
+  Status status = updated();
+  setup_.activity->leave();
+  owned.current = next;
+  owned.history = run.new_history;
+  ++owned.revision;
+  return status;
+}
+
+std::size_t Shard::next_history(const Owned& owned) const {
+  return (owned.history + 1) % setup_.masters->copies().histories;
+}
+
+void Shard::publish(const Owned& owned) {
+  if (!published_) return;
+  const std::size_t heard = sync_ ? sync_->heard(owned_by_slice_[owned.slice->id]) : 0;
+  published_->add(owned.slice->id, {owned.version, owned.current, owned.history, heard, owned.applied});
+}
+
+void Shard::count_in(Owned& owned) {
+  const auto count = [&](std::size_t contributor, std::uint64_t step) {
+    owned.applied[contributor] = std::max(owned.applied[contributor], step + 1);
+  };
+  for (const Arrival& due : owned.due) count(due.contributor, due.contribution.who.step);
+  owned.due.clear();
+  owned.sum = Owned::Sum::none;
+  if (!owned.folded) return;
+  for (const Ledger::Part& part : owned.folded->parts())
+    count(part.contributor - clients_.first_contributor(), part.step);
+  owned.folded->clear();
+}
+
+// Who hears of a version can rely on it.
+Status Shard::apply(Owned& owned, std::span<const double> sums) {
+  DLHOST_TRY(write(owned, sums));
+  if (ledger_) DLHOST_TRY(ledger_->made(owned_by_slice_[owned.slice->id], parts_of(owned)));
+  count_in(owned);
+  ++owned.version;
+  publish(owned);
+  if (sync_) DLHOST_TRY(exchange(owned));
+  DLHOST_TRY(answer_waiting(owned));
+  DLHOST_TRY(answer_settled(owned));
+  return traits_.by_step ? apply_chosen(owned) : Status();
+}
+
+// Nobody's contribution becomes late by it: the version stays.
+Status Shard::amend(Owned& owned, float weight) {
+  owned.verdict = {.weight = weight};
+  DLHOST_TRY(write(owned, {}));
+  if (ledger_) DLHOST_TRY(ledger_->amended(owned_by_slice_[owned.slice->id], parts_of(owned)));
+  count_in(owned);
+  if (sync_) sync_->amended(owned_by_slice_[owned.slice->id]);
+  publish(owned);
+  return {};
+}
+
+} // namespace dlhost::param

@@ -1,0 +1,431 @@
+#include "run/coordinator/training.h"
+
+#include <limits>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "config/compose.h"
+#include "env/process/usage.h"
+#include "param/store/initialize.h"
+#include "record/json_fault.h"
+#include "run/recovery/resume_position.h"
+
+namespace dlhost::run {
+
+Status Training::prepare() {
+  const config::Job& job = session_.job();
+  started_bytes_ = env::resident_bytes();
+  if (Place::has_seats(job.topology)) {
+    DLHOST_ASSIGN(workers_, Workers::make(session_, make_crew_));
+    if (!bequeathed_.empty()) DLHOST_TRY(workers_->bequeath(bequeathed_));
+  }
+  DLHOST_ASSIGN(program_, session_.trainer());
+  if (workers_) DLHOST_TRY(workers_->join());
+  DLHOST_TRY(param::initialize(session_.store(), session_.registry(), session_.activity(),
+                               static_cast<std::uint64_t>(job.seed)));
+  if (session_.samples(Phase::train) == 0) return {}; // it takes params and makes no step: else open() refuses the job
+  DLHOST_ASSIGN(feeds_, Feeds::make(session_, *program_, Phase::train, job.train.batch));
+  if (workers_) watch_.emplace(session_.host().clock(), *feeds_, workers_->seat());
+  DLHOST_ASSIGN(rates_, Rates::make(session_, *feeds_));
+  beginning_ = beginning(nlohmann::json::object());
+  progress_.total_steps = rates_->total_steps();
+  return {};
+}
+
+Result<std::optional<param::Taken>> Training::start() {
+  const config::Job& job = session_.job();
+  const config::Start& start = job.train.start;
+  if (start.from.empty()) return std::optional<param::Taken>();
+  const auto file = start_tensors(session_.host(), config::join_path(job.folder, start.from));
+  auto taken = file.ok() ? param::take(*file, start.names, session_.store()) : Result<param::Taken>(file.status());
+  if (!taken.ok()) return config::invalid_at(job.place("train.init_from"), taken.status().message());
+  return std::optional(*std::move(taken));
+}
+
+nlohmann::json Training::state() const {
+  const auto last = [](const Last& at) { return nlohmann::json{at.step, at.epoch, at.seconds}; };
+  const auto* const scaled = std::as_const(*program_).loss_scale();
+  const auto& scale = scaled ? scaled->state() : loss_scale_;
+  const nlohmann::json loss_scale{scale.value, scale.went_well, scale.skipped};
+  const nlohmann::json workers = workers_ ? workers_state(session_.job(), workers_->reached()) : nlohmann::json();
+  nlohmann::json data = feeds_ ? feeds_->state(progress_.step) : nlohmann::json::array();
+  for (std::size_t f = 0; f < samples_.size(); ++f)
+    data[f]["samples"] = {{"count", samples_[f].count}, {"digest", samples_[f].digest}, {"of_all", samples_[f].of_all}};
+  return {{"step", progress_.step},
+          {"workers", workers},
+          {"epoch", progress_.epoch},
+          {"seconds", progress_.seconds},
+          {"items", progress_.items},
+          {"saved", last(judged_.saved)},
+          {"tested", last(judged_.tested)},
+          {"validated", last(judged_.validated)},
+          {"worse", judged_.worse},
+          {"best", judged_.best ? nlohmann::json(judged_.best->value) : nlohmann::json()},
+          {"best_at", judged_.best ? nlohmann::json{judged_.best->metric, judged_.best->step, judged_.best->epoch,
+                                                    judged_.best->seconds}
+                                   : nlohmann::json()},
+          {"has_loss", has_loss_},
+          {"loss_scale", loss_scale},
+          {"smoothed_loss", smoothed_loss_},
+          {"data", std::move(data)},
+          {"ledgers", ledgers_state(heads_)}};
+}
+
+Status Training::kill(std::uint32_t worker) {
+  if (!workers_) return Status::invalid("there is no worker ", worker, ": it is one process, 0");
+  return workers_->kill(worker);
+}
+
+Status Training::settle() {
+  if (!workers_) return {};
+  DLHOST_TRY(workers_->settle());
+  heads_.add(workers_->heads());
+  return {};
+}
+
+Status Training::save_to(Checkpoints& checkpoints) {
+  DLHOST_TRY(settle());
+  return checkpoints.save(progress_.step, state());
+}
+
+// Where there is no room, the training goes on without this checkpoint: false, and the log says so.
+Result<bool> Training::saved_or_full(Status saved) {
+  if (saved.ok()) return true;
+  if (saved.code() != Code::no_space) return saved;
+  ++unsaved_;
+  session_.host().log().write(
+      LogLevel::warning, concat(saved.message(), ". The run goes on; the next checkpoint is tried when it is due"));
+  return false;
+}
+
+Status Training::save_last() {
+  Status saved = save();
+  if (saved.code() != Code::no_space || !await_room_) return saved;
+  return await_room_({.full = std::move(saved),
+                      .again = [this] { return save(); },
+                      .elsewhere =
+                          [this](const auto& folder) {
+                            Checkpoints there(session_, folder, std::numeric_limits<std::size_t>::max());
+                            return save_to(there);
+                          }});
+}
+
+// Where nothing outlives the dead, the run goes on from the newest point there is.
+void Training::salvage() {
+  const auto all = [this]() -> Status {
+    DLHOST_ASSIGN(const auto reached, workers_->salvage());
+    judged_ = before_pause_; // the last step is made once more, and what was due after it is still due
+    const nlohmann::json there = moved(state(), session_.job(), *feeds_, reached, workers_->heads());
+    return points_->save(there.at("step"), there);
+  };
+  if (Status status = all(); !status.ok() && status.code() != Code::not_found)
+    session_.host().log().write(LogLevel::warning, concat("what outlived the dead worker is lost: ", status.message()));
+}
+
+// Of workers that begin together.
+std::vector<std::uint64_t> Training::steps_of_all(std::uint64_t step) const {
+  return std::vector<std::uint64_t>(Place::seats(session_.job().topology), step);
+}
+
+// Groups that go at their own pace go on where each was; others than they were begin together, with the version there
+// is.
+param::StartPoint Training::beginning(const nlohmann::json& state) const {
+  const config::Topology& topology = session_.job().topology;
+  const std::size_t seats = Place::seats(topology);
+  const auto others = static_cast<std::size_t>(topology.server_groups - 1);
+  param::StartPoint beginning{.version = progress_.step,
+                              .others = std::vector<Version>(others, progress_.step),
+                              .steps = steps_of_all(progress_.step)};
+  const auto workers = state.value("workers", nlohmann::json());
+  if (!workers.is_object() || workers.at("consistency") != topology.consistency.type) return beginning;
+  beginning.version = workers.at("version");
+  const auto versions = workers.value("others", std::vector<Version>());
+  if (versions.size() != others) {
+    beginning.others.assign(others, beginning.version); // all have the first one's values
+    return beginning;
+  }
+  beginning.others = versions;
+  if (workers.at("steps").size() != seats) return beginning;
+  beginning.steps = workers.at("steps").get<std::vector<std::uint64_t>>();
+  beginning.slices = slices_of(workers.value("slices", nlohmann::json::array()));
+  beginning.own_values = workers.value("own_values", true);
+  return beginning;
+}
+
+Status Training::resume(const param::CheckpointFiles& files, bool rearranged) {
+  const auto rule = session_.updater().rule();
+  DLHOST_TRY(param::read_checkpoint(files, session_.store(), &rule));
+  try {
+    const auto& state = files.manifest->at("run").at("training");
+    const auto last = [&](const char* key) {
+      return Last{state.at(key).at(0), state.at(key).at(1), state.at(key).at(2)};
+    };
+    progress_.step = state.at("step");
+    progress_.epoch = state.at("epoch");
+    progress_.seconds = state.at("seconds");
+    progress_.items = state.at("items");
+    judged_.validated = last("validated");
+    judged_.tested = last("tested");
+    secured_ = now();
+    judged_.saved = state.contains("saved") ? last("saved") : secured_; // a recovery point is no checkpoint
+    written_ = judged_.saved.step;
+    if (!state.at("best").is_null()) {
+      judged_.best = Best{.value = state.at("best")};
+      if (const auto at = state.value("best_at", nlohmann::json()); at.is_array())
+        judged_.best = Best{at.at(0), judged_.best->value, at.at(1), at.at(2), at.at(3)};
+    }
+    judged_.worse = state.at("worse");
+    beginning_ = beginning(state);
+    DLHOST_ASSIGN(heads_, ledgers_of(state));
+    const auto data = state.value("data", nlohmann::json::array());
+    if (std::exchange(holds_to_samples_, false)) {
+      DLHOST_TRY(look_at_samples());
+      DLHOST_TRY(compare_samples(data));
+    }
+    beginning_.origins = feeds_->origins(data, progress_.step);
+    if (!feeds_->reads_as(data)) beginning_.steps = steps_of_all(progress_.step);
+    smoothed_loss_ = state.at("smoothed_loss");
+    has_loss_ = state.at("has_loss");
+    if (const auto scale = state.value("loss_scale", nlohmann::json()); scale.is_array())
+      loss_scale_ = {scale.at(0), scale.at(1), scale.at(2)};
+  } catch (const nlohmann::json::exception& error) {
+    return Status::corrupt(files.folder, "/manifest.json: its training state is damaged: ", record::json_fault(error));
+  }
+  if (session_.sharing()) DLHOST_TRY(resume_workers(files));
+  if (progress_.step > 0 && !rearranged) // else nothing was computed otherwise, or that was meant
+    for (const auto& difference : Checkpoints::differences(files, session_))
+      session_.host().log().write(LogLevel::warning, fmt::format("{}: this run is not quite the one that wrote it: {}",
+                                                                 files.folder, difference));
+  if (program_->loss_scale()) program_->loss_scale()->restore(loss_scale_);
+  program_->resume_at(progress_.step - loss_scale_.skipped); // also where it computes in something else from here on
+  DLHOST_TRY(feeds_->move(beginning_.origins));
+  DLHOST_TRY(feeds_->seek(progress_.step));
+  DLHOST_ASSIGN(rates_, Rates::make(session_, *feeds_)); // as many steps as are left of it there
+  progress_.total_steps = rates_->total_steps();
+  return {};
+}
+
+Status Training::look_at_samples() {
+  if (!samples_.empty()) return {};
+  for (const auto* source : feeds_->sources()) {
+    DLHOST_ASSIGN(samples_.emplace_back(), print_of(session_, *source, Phase::train, Reading::few));
+  }
+  return {};
+}
+
+Status Training::read_all_samples() {
+  samples_.clear();
+  for (const auto* source : feeds_->sources()) {
+    DLHOST_ASSIGN(samples_.emplace_back(), print_of(session_, *source, Phase::train, Reading::all));
+  }
+  return {};
+}
+
+// Checkpoints of before say nothing of them.
+Status Training::compare_samples(const nlohmann::json& data) const {
+  for (std::size_t f = 0; f < samples_.size() && f < data.size(); ++f) {
+    if (!data[f].contains("samples")) continue;
+    const auto& kept = data[f]["samples"];
+    const SamplesPrint then{kept.at("count"), kept.at("digest"), kept.value("of_all", std::string())};
+    const SamplesPrint& now = samples_[f];
+    const std::string& source = feeds_->sources()[f]->name;
+    if (!now.of_all.empty() && then.of_all.empty())
+      session_.host().log().write(LogLevel::warning,
+                                  concat("source '", source,
+                                         "': of the samples that the run was trained on a few are known, "
+                                         "since it has not read all for it (--verify); from here on it knows all"));
+    if (now.is_like(then)) continue;
+    const std::string differs = now.count == then.count
+                                    ? fmt::format("its {} training samples are others, or in another order", now.count)
+                                    : fmt::format("it has {} training samples, and had {}", now.count, then.count);
+    return Status::invalid("source '", source, "' does not read what the run was trained on so far: ", differs,
+                           ". Bring that data back, or go on with these: --accept-data");
+  }
+  return {};
+}
+
+// Others than they were have nothing of their own there.
+Status Training::resume_workers(const param::CheckpointFiles& files) {
+  const auto workers = session_.sharing()->own_values();
+  if (workers.empty()) beginning_.own_values = false;
+  if (!beginning_.own_values) return {};
+  DLHOST_ASSIGN(beginning_.own_values, param::read_workers(files, session_.store(), workers));
+  return {};
+}
+
+Result<bool> Training::step() {
+  if (watch_) watch_->begin();
+  before_pause_ = judged_;
+  DLHOST_ASSIGN(const auto* batch, feeds_->next());
+  DLHOST_ASSIGN(progress_.rate, rates_->at(progress_.step));
+  if (workers_) DLHOST_TRY(workers_->go(progress_.step, progress_.rate));
+  Status status = program_->run(*batch, session_.step_info(progress_.step, feeds_->epoch(), progress_.rate));
+  if (status.ok() && workers_) status = workers_->gather(progress_.step, program_->metrics());
+  if (status.code() == Code::cancelled) return diverged(status);
+  DLHOST_TRY(std::move(status));
+  if (watch_) watch_->end();
+  ++progress_.step;
+  progress_.items += feeds_->valid(progress_.step - 1);
+  progress_.epoch = feeds_->epochs(progress_.step);
+  return true;
+}
+
+Result<bool> Training::diverged(const Status& status) {
+  DLHOST_ASSIGN(const auto where, program_->find_not_finite());
+  diverged_ =
+      status.message() + (where.empty() ? "" : "; " + where) + "; a smaller rate, warm-up or clip_norm often help";
+  return false;
+}
+
+bool Training::due(const config::Cadence& every, Last& last) const {
+  const bool by_step = every.steps > 0 && progress_.step >= last.step + static_cast<std::uint64_t>(every.steps);
+  const bool by_epoch = every.epochs > 0 && progress_.epoch + 1e-9 >= last.epoch + every.epochs;
+  const bool by_time = every.seconds > 0 && progress_.seconds >= last.seconds + every.seconds;
+  if (!by_step && !by_epoch && !by_time) return false;
+  last = now();
+  return true;
+}
+
+Status Training::save_due(Outcome& outcome, Observer& observer) {
+  const config::Job& job = session_.job();
+  if (is_best_ && keeps_best()) { // evaluated just now: all is settled
+    DLHOST_ASSIGN(const bool saved, saved_or_full(checkpoints_->save_best(progress_.step, state())));
+    if (!saved) judged_.best = best_before_; // whose params are kept
+  }
+  is_best_ = false;
+  if (checkpoints_ && due(job.checkpoint.every, judged_.saved)) {
+    DLHOST_TRY(hear(outcome, observer, true)); // who goes on from there knows of it
+    DLHOST_ASSIGN(const bool saved, saved_or_full(save()));
+    if (!saved) return {};
+    written_ = progress_.step;
+    if (job.checkpoint.folder.empty()) secured_ = judged_.saved; // what lies elsewhere may be of another run
+    return {};
+  }
+  // What outlives a leader is what servers made: what it judged stands in points.
+  const bool judged =
+      job.topology.replicas > 1 && (judged_.validated.step == progress_.step || judged_.tested.step == progress_.step);
+  if (!points_ || !(due(job.recovery.every, secured_) || judged)) return {};
+  DLHOST_TRY(hear(outcome, observer, true));
+  return saved_or_full(save_to(*points_)).status();
+}
+
+std::string Training::reason_to_stop(const Outcome& outcome) {
+  const config::Stop& stop = session_.job().train.stop;
+  if (!outcome.reason.empty()) return outcome.reason;
+  if (progress_.total_steps > 0 && progress_.step >= progress_.total_steps)
+    return fmt::format("{} steps done", progress_.step);
+  if (stop.seconds > 0 && progress_.seconds >= stop.seconds)
+    return fmt::format("{:.1f} s of training done", progress_.seconds);
+  if (has_loss_ && smoothed_loss_ <= stop.loss) return fmt::format("the loss reached {:.5g}", smoothed_loss_);
+  if (stop.patience > 0 && judged_.worse >= stop.patience)
+    return fmt::format("no better validation in {} evaluations", judged_.worse);
+  return {};
+}
+
+// The mean of the last fifty steps or so.
+void Training::note_loss() {
+  for (const auto& metric : program_->metrics())
+    if (metric.is_loss && metric.last_count > 0) {
+      const double loss = metric.last_sum / metric.last_count;
+      if (!has_loss_) first_loss_ = loss;
+      smoothed_loss_ = has_loss_ ? 0.98 * smoothed_loss_ + 0.02 * loss : loss;
+      has_loss_ = true;
+      return;
+    }
+}
+
+Status Training::steps(Outcome& outcome, Observer& observer) {
+  Clock& clock = session_.host().clock();
+  beginning_.ledger = ledger_;
+  beginning_.ledger_of = ledger_of_;
+  if (heads_.run != ledger_of_.run) heads_ = {.run = ledger_of_.run, .all = {}, .steps = {}}; // it began elsewhere
+  before_pause_ = judged_;
+  if (workers_) DLHOST_TRY(workers_->begin(beginning_, progress_.total_steps));
+  if (points_ && points_at_once_) DLHOST_TRY(save_to(*points_));
+  if (workers_ && !bequeathed_.empty()) DLHOST_TRY(workers_->bequeath(bequeathed_));
+  const double before = progress_.seconds;
+  const Nanoseconds begin = clock.now();
+  Nanoseconds evaluating = 0;
+  // A run that was interrupted in its last step has none left when it is resumed.
+  while ((outcome.reason = reason_to_stop(outcome)).empty()) {
+    const Nanoseconds step_begin = clock.now();
+    DLHOST_ASSIGN(const bool converging, step());
+    session_.hang_watch().step_done(clock.now() - step_begin);
+    progress_.seconds = before + static_cast<double>(clock.now() - begin - evaluating) * 1e-9;
+    if (!converging) {
+      outcome.ending = Ending::diverged;
+      outcome.reason = diverged_;
+      return {};
+    }
+    note_loss();
+    DLHOST_TRY(observer.on_step(progress_, *program_));
+    if (workers_ && observer.asks_after_workers()) DLHOST_TRY(observer.on_workers(progress_, workers_->reports()));
+    const Nanoseconds pause = clock.now();
+    pace_.add(static_cast<double>(pause - step_begin) * 1e-9);
+    if (checkpoints_ || points_) DLHOST_TRY(look_at_samples()); // once: what is saved tells of them
+    DLHOST_TRY(evaluate_due(outcome, observer));
+    DLHOST_TRY(save_due(outcome, observer));
+    evaluating += clock.now() - pause;
+    if (interrupted_.load(std::memory_order_relaxed)) {
+      outcome.ending = Ending::interrupted;
+      outcome.reason = "asked to end";
+      return {};
+    }
+    if (asked_ && asked_()) {
+      outcome.ending = Ending::standing;
+      return {};
+    }
+  }
+  return {};
+}
+
+Outcome Training::run(Observer& observer) {
+  Outcome outcome;
+  const double before = progress_.seconds;
+  outcome.started_bytes = started_bytes_;
+  const auto all = [&]() -> Status {
+    DLHOST_TRY(steps(outcome, observer));
+    if (outcome.ending == Ending::diverged) return {}; // the last checkpoint stays the newest
+    DLHOST_TRY(hear(outcome, observer, true));
+    if (workers_ && outcome.ending == Ending::finished && progress_.step == progress_.total_steps)
+      DLHOST_TRY(workers_->finish(progress_.step));
+    DLHOST_TRY(settle());
+    if (outcome.ending == Ending::standing) return save_to(*standing_);
+    if (checkpoints_ && written_ != progress_.step) {
+      judged_.saved = now();
+      DLHOST_TRY(save_last());
+    }
+    return outcome.ending == Ending::interrupted ? Status() : last_evaluations(outcome, observer);
+  };
+  outcome.error = all();
+  if (workers_) outcome.error = workers_->explained(std::move(outcome.error));
+  lost_ = outcome.error.code() == Code::gone && workers_ && !bequeathed_.empty() && session_.has_lost_device();
+  if (outcome.error.code() == Code::gone && points_ && !lost_) salvage();
+  if (!outcome.error.ok()) {
+    outcome.ending = Ending::failed;
+    outcome.reason = outcome.error.message();
+  }
+  outcome.progress = progress_;
+  outcome.unsaved = unsaved_;
+  if (keeps_best()) outcome.best = judged_.best;
+  constexpr std::uint64_t enough_steps = 20; // fewer say more of the batches than of the training
+  constexpr double more_than_noise = 1.05;
+  if (first_loss_ && progress_.step >= enough_steps && smoothed_loss_ > more_than_noise * *first_loss_)
+    outcome.rise = Outcome::Rise{*first_loss_, smoothed_loss_};
+  outcome.seconds = progress_.seconds - before;
+  outcome.load_seconds = static_cast<double>(feeds_->waited()) * 1e-9;
+  if (workers_) {
+    outcome.workers = workers_->reports();
+    outcome.arrivals = workers_->arrivals();
+    outcome.encoded = workers_->encoded();
+    outcome.factored = workers_->factored();
+    if (outcome.ending != Ending::finished && !lost_) dismiss(); // nobody is to go on with what was stopped
+  }
+  if (program_->loss_scale()) outcome.loss_scale = program_->loss_scale()->state();
+  outcome.step_median = pace_.median();
+  outcome.step_least = pace_.least();
+  return outcome;
+}
+
+} // namespace dlhost::run

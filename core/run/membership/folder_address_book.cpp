@@ -1,0 +1,122 @@
+#include "run/membership/folder_address_book.h"
+
+#include <nlohmann/json.hpp>
+
+#include "env/hex.h"
+#include "env/json_text.h"
+#include "record/json_fault.h"
+#include "run/recovery/resume_position.h"
+
+namespace dlhost::run {
+namespace {
+
+constexpr Nanoseconds pause_at_roster = 1'000'000;
+// Keys are bytes, which JSON has no words for.
+std::vector<std::string> hex(const std::vector<std::string>& keys) {
+  std::vector<std::string> texts;
+  for (const auto& key : keys) texts.push_back(env::hex(key));
+  return texts;
+}
+
+// What is no such text makes no key of anything.
+std::string from_hex(const std::string& text) { return env::from_hex(text).value_or(""); }
+
+std::vector<std::string> all_from_hex(const std::vector<std::string>& texts) {
+  std::vector<std::string> keys;
+  for (const auto& text : texts) keys.push_back(from_hex(text));
+  return keys;
+}
+
+} // namespace
+
+Result<std::string> FolderAddressBook::await(const std::string& name, const Meanwhile& meanwhile) {
+  Disk& disk = host_.disk();
+  while (!disk.exists(at(name))) {
+    DLHOST_TRY(failure());
+    DLHOST_TRY(look_());
+    if (meanwhile) DLHOST_TRY(meanwhile());
+    host_.clock().sleep(pause_at_roster);
+  }
+  return disk.read_text(at(name));
+}
+
+Status FolderAddressBook::put(std::uint32_t seat, Contact contact) {
+  const nlohmann::json text{{"near", contact.addresses.near},
+                            {"far", contact.addresses.far},
+                            {"host", contact.addresses.host_name},
+                            {"own", contact.own},
+                            {"masters", contact.masters},
+                            {"far_own", env::hex(contact.far_own)},
+                            {"far_masters", hex(contact.far_masters)},
+                            {"mirrors", hex(contact.mirrors)},
+                            {"process", contact.process},
+                            {"bytes", contact.bytes},
+                            {"formats", contact.formats},
+                            {"convened", env::hex(contact.convened)}};
+  return host_.disk().write_text(at(card_name(seat)), env::json_text(text));
+}
+
+Result<Contact> FolderAddressBook::contact(std::uint32_t seat) {
+  DLHOST_ASSIGN(const auto text, await(card_name(seat)));
+  try {
+    const auto contact = env::parse_json(text);
+    return Contact{.addresses = {contact.at("near"), contact.at("far"), contact.at("host")},
+                   .own = contact.at("own"),
+                   .masters = contact.at("masters"),
+                   .far_own = from_hex(contact.at("far_own")),
+                   .far_masters = all_from_hex(contact.at("far_masters").get<std::vector<std::string>>()),
+                   .process = contact.at("process"),
+                   .bytes = contact.at("bytes"),
+                   .mirrors = all_from_hex(contact.at("mirrors").get<std::vector<std::string>>()),
+                   .formats = contact.at("formats").get<std::map<std::string, std::string>>(),
+                   .convened = from_hex(contact.at("convened"))};
+  } catch (const nlohmann::json::exception& error) {
+    return Status::corrupt(at(card_name(seat)), " is damaged: ", record::json_fault(error));
+  }
+}
+
+Status FolderAddressBook::begin(const param::StartPoint& beginning) {
+  nlohmann::json text{{"version", beginning.version},     {"others", beginning.others},
+                      {"steps", beginning.steps},         {"origins", nlohmann::json::array()},
+                      {"ledger", beginning.ledger},       {"own_values", beginning.own_values},
+                      {"slices", slices_state(beginning)}};
+  const record::LedgerOf& of = beginning.ledger_of;
+  text["ledger_of"] = {of.run, of.arrangement, of.attempt};
+  for (const auto& origin : beginning.origins) text["origins"].push_back({origin.step, origin.epoch, origin.index});
+  return host_.disk().write_text(at(begin_name), env::json_text(text));
+}
+
+Result<param::StartPoint> FolderAddressBook::begun() {
+  DLHOST_ASSIGN(const auto text, await(begin_name));
+  try {
+    const auto said = env::parse_json(text);
+    param::StartPoint beginning{
+        .version = said.at("version"),
+        .slices = slices_of(said.at("slices")),
+        .others = said.at("others").get<std::vector<Version>>(),
+        .steps = said.at("steps").get<std::vector<std::uint64_t>>(),
+        .origins = {},
+        .ledger = said.at("ledger"),
+        .ledger_of = {said.at("ledger_of").at(0), said.at("ledger_of").at(1), said.at("ledger_of").at(2)},
+        .own_values = said.at("own_values")};
+    for (const auto& origin : said.at("origins"))
+      beginning.origins.push_back({origin.at(0), origin.at(1), origin.at(2)});
+    return beginning;
+  } catch (const nlohmann::json::exception& error) {
+    return Status::corrupt(at(begin_name), " is damaged: ", record::json_fault(error));
+  }
+}
+
+Status FolderAddressBook::meet(std::uint32_t seat, const Meanwhile& meanwhile) {
+  const auto name = [&](std::uint32_t who) { return met_name(who, met_[seat]); };
+  DLHOST_TRY(host_.disk().write_text(at(name(seat)), "here\n"));
+  for (std::uint32_t other = 0; other < seats(); ++other) DLHOST_TRY(await(name(other), meanwhile).status());
+  ++met_[seat];
+  return {};
+}
+
+Status FolderAddressBook::failure() { return MeetingFolder::failure(host_.disk(), folder_); }
+
+void FolderAddressBook::fail(const Status& status) { MeetingFolder::fail(host_.disk(), folder_, status); }
+
+} // namespace dlhost::run

@@ -1,0 +1,55 @@
+// The roster of workers that are processes of one machine: files in a folder of their own, each written once and whole.
+// It is looked at again and again while they meet, which is for fractions of a second, and not at all afterwards.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include <dlhost/host.h>
+
+#include "run/membership/address_book.h"
+#include "run/membership/meeting_folder.h"
+
+namespace dlhost::run {
+
+class FolderAddressBook final : public AddressBook {
+ public:
+  // `look`: asked whenever it waits; not ok: somebody is gone who has left no word. `end`: ends the process of a seat,
+  // as far as that is this one's business.
+  FolderAddressBook(Host& host, std::string folder, Posting posting, std::function<Status()> look,
+                    std::function<void(std::uint32_t)> end)
+      : host_(host), folder_(std::move(folder)), posting_(std::move(posting)), look_(std::move(look)),
+        end_(std::move(end)), met_(posting_.machines.size()) {}
+
+  const std::vector<std::uint32_t>& machines() const override { return posting_.machines; }
+  std::span<const std::byte> secret() const override { return std::as_bytes(std::span(posting_.secret)); }
+  std::uint32_t epoch() const override { return posting_.epoch; }
+  std::string host_name() const override { return posting_.host_name; }
+  Status put(std::uint32_t seat, Contact) override;
+  Result<Contact> contact(std::uint32_t seat) override;
+  Status begin(const param::StartPoint&) override;
+  Result<param::StartPoint> begun() override;
+  using AddressBook::meet;
+  Status meet(std::uint32_t seat, const Meanwhile&) override;
+  void end(std::uint32_t seat) override { end_(seat); }
+  void fail(const Status&) override;
+  Status failure() override;
+
+  // The files, whose names those who bring them to other machines know.
+  static std::string card_name(std::uint32_t seat) { return concat("card-", seat, ".json"); }
+  static std::string met_name(std::uint32_t seat, int time) { return concat("met-", seat, "-", time); }
+  static constexpr const char* begin_name = "begin.json";
+
+ private:
+  std::string at(const std::string& name) const { return folder_ + "/" + name; }
+  Result<std::string> await(const std::string& name, const Meanwhile& = nullptr);
+
+  Host& host_;
+  const std::string folder_;
+  const Posting posting_;
+  const std::function<Status()> look_;
+  const std::function<void(std::uint32_t)> end_;
+  std::vector<int> met_; // how often each has come
+};
+
+} // namespace dlhost::run

@@ -1,0 +1,85 @@
+#include "run/recovery/leadership.h"
+
+#include <nlohmann/json.hpp>
+
+#include "env/json_text.h"
+#include "env/process/process.h"
+#include "env/secret.h"
+#include "record/json_fault.h"
+
+namespace dlhost::run {
+namespace {
+
+std::string lock_of(const std::string& run) { return concat(run, "/", Leadership::file_name); }
+std::string words_of(const std::string& run) { return lock_of(run) + ".json"; }
+
+} // namespace
+
+Result<Leadership> Leadership::take(Disk& disk, const std::string& run, const std::string& host,
+                                    const std::string& membership, const std::function<Status()>& before) {
+  DLHOST_ASSIGN(auto lock, env::FileLock::take(lock_of(run)));
+  const auto leader = told(disk, run);
+  if (lock) {
+    if (before) DLHOST_TRY(before());
+    const bool is_said = !membership.empty() || !leader.ok();
+    Leadership leadership(disk, run, *std::move(lock), env::to_text(env::draw_secret()),
+                          is_said ? membership : leader->membership);
+    DLHOST_TRY(leadership.tell(
+        {.host = host, .process = env::own_process(), .past = leader.ok() ? leader->past : Recovery::Past()}));
+    return leadership;
+  }
+  return Status::exists("the run in ", run, " goes on: process ", leader.ok() ? leader->process : 0, " of ",
+                        leader.ok() ? leader->host : "another machine", " leads it; `dlhost stop ", run,
+                        "` lets it save and end");
+}
+
+Result<Leadership> Leadership::adopt(Disk& disk, const std::string& run, int descriptor) {
+  DLHOST_ASSIGN(auto before, told(disk, run));
+  DLHOST_ASSIGN(auto lock, env::FileLock::adopt(descriptor, lock_of(run)));
+  return Leadership(disk, run, std::move(lock), std::move(before.mark), std::move(before.membership));
+}
+
+Result<Leadership> Leadership::await(Disk& disk, Clock& clock, const std::string& run, const std::string& host,
+                                     const std::string& membership, Nanoseconds limit) {
+  constexpr Nanoseconds between = 20'000'000;
+  for (const Nanoseconds end = clock.now() + limit;; clock.sleep(between)) {
+    auto taken = take(disk, run, host, membership);
+    if (taken.ok() || taken.status().code() != Code::exists || clock.now() >= end) return taken;
+  }
+}
+
+Status Leadership::tell(const Leader& leader) {
+  nlohmann::json text{{"host", leader.host},
+                      {"process", leader.process},
+                      {"workers", nlohmann::json::array()},
+                      {"recoveries", leader.past.times},
+                      {"tries", leader.past.tries},
+                      {"furthest", leader.past.furthest},
+                      {"mark", mark_},
+                      {"membership", membership_}};
+  for (const RunProcess& worker : leader.workers)
+    text["workers"].push_back({{"host", worker.host}, {"process", worker.process}});
+  return disk_->write_text(words_of(run_), env::json_text(text) + "\n");
+}
+
+Result<Leader> Leadership::told(Disk& disk, const std::string& run) {
+  const std::string path = words_of(run);
+  if (!disk.exists(path)) return Leader();
+  DLHOST_ASSIGN(const auto text, disk.read_text(path));
+  try {
+    const auto said = env::parse_json(text);
+    Leader leader{.host = said.at("host"),
+                  .process = said.at("process"),
+                  .past = {.times = said.at("recoveries"), .tries = said.at("tries"), .furthest = said.at("furthest")},
+                  .mark = said.at("mark"),
+                  .membership = said.at("membership")};
+    for (const auto& worker : said.at("workers")) leader.workers.push_back({worker.at("host"), worker.at("process")});
+    return leader;
+  } catch (const nlohmann::json::exception& error) {
+    return Status::corrupt(path, " is damaged: ", record::json_fault(error));
+  }
+}
+
+Result<bool> Leadership::led(const std::string& run) { return env::FileLock::held(lock_of(run)); }
+
+} // namespace dlhost::run

@@ -1,0 +1,163 @@
+// What is wrong with a job beyond its keys: each step goes on with what those before it did not refuse.
+#include <algorithm>
+
+#include "config/compose.h"
+#include "net/extent.h"
+#include "plugin/contained.h"
+#include "run/session/agreement.h"
+#include "run/session/attainable.h"
+#include "run/session/checkpoints.h"
+#include "run/session/session.h"
+#include "run/session/supported.h"
+
+namespace dlhost::run {
+namespace {
+
+// Nets are computed in a dtype whole or not at all: what a device has beside products in it does not count.
+Status multiplies_in(Device& device, DType dtype) {
+  const auto of = [dtype](Shape shape) { return TensorDesc{dtype, shape, Format::plain()}; };
+  return device.prepare(GemmSpec{.x = of({4, 8}), .w = of({16, 8}), .y = of({4, 16})}).status();
+}
+
+} // namespace
+
+void Session::examine(Purpose purpose, config::Problems& problems, const StandIn& stand_in) {
+  check_supported(job_, problems);
+  check_agreement(job_, registry_, problems);
+  const auto open = [&](const char* key, Status (Session::*part)()) {
+    if (problems.refused(key)) return;
+    if (const Status status = (this->*part)(); !status.ok()) problems.of_key(key, job_.place(key), status.message());
+  };
+  open("train.device", &Session::open_device);
+  if (device_) check_dtypes(problems);
+  if (device_) open("topology.device", &Session::open_store);
+  open("train.algorithm", &Session::open_algorithm);
+  open("updater", &Session::open_updater);
+  open_sources(problems, stand_in);
+  const bool trains = purpose != Purpose::reading;
+  std::map<Phase, std::unique_ptr<net::Graph>> nets;
+  for (const Phase phase : {Phase::train, Phase::validate, Phase::test})
+    if (phase == Phase::train ? trains : !sources_->empty() && samples(phase) > 0)
+      nets[phase] = graph(phase, known_batch(phase, problems), problems);
+  if (problems.refused("layer")) nets.clear(); // what is missing may be what is asked for
+  if (!trains) return;
+  const auto& net = nets[Phase::train];
+  if (net && algorithm_ && algorithm_->traits().needs_loss &&
+      std::ranges::none_of(net->nodes(), [](const net::Node& node) { return node.setup.is_loss; }))
+    problems.add(job_.place("train.algorithm"),
+                 "the net has no loss: add a [[layer]] such as softmax_loss, or train by an algorithm that needs none");
+  check_attainable(*this, nets[Phase::validate].get(), problems);
+  if (purpose == Purpose::looking)
+    open("train.init_from", &Session::find_start); // who goes on with a run needs it no more
+}
+
+void Session::check_dtypes(config::Problems& problems) const {
+  const auto refusal = [this](DType dtype) { return dtype == DType::f32 ? Status() : multiplies_in(*device_, dtype); };
+  const DType common = job_.train.dtype;
+  if (!problems.refused("train.dtype"))
+    if (const Status status = refusal(common); !status.ok())
+      problems.of_key("train.dtype", job_.place("train.dtype"), status.message());
+  for (const auto& layer : job_.layers)
+    if (layer.dtype && *layer.dtype != common && !problems.refused_layer(layer.name))
+      if (const Status status = refusal(*layer.dtype); !status.ok())
+        problems.of_layer(layer.name, layer.where, "dtype: ", status.message());
+}
+
+namespace {
+
+// Core puts the batch axis in front of a sample: what a source declares does not depend on the batch.
+Status check_samples(std::span<const Port> of_one, std::span<const Port> of_more) {
+  if (of_one.size() != of_more.size())
+    return Status::internal("a source that declares other outputs when asked again; this is a bug in the plugin");
+  for (std::size_t i = 0; i < of_one.size(); ++i)
+    if (of_one[i].desc.shape != of_more[i].desc.shape)
+      return Status::internal(
+          "its output '", of_one[i].name, "' is ", to_string(of_one[i].desc.shape), " for a batch of 1 and ",
+          to_string(of_more[i].desc.shape),
+          " for a batch of 2, but a source declares one sample, without the batch axis; this is a bug in the plugin");
+  return {};
+}
+
+} // namespace
+
+Status Session::find_start() {
+  const std::string& from = job_.train.start.from;
+  return from.empty() ? Status() : start_tensors(host_, config::join_path(job_.folder, from)).status();
+}
+
+// 0: one that was refused.
+std::int64_t Session::known_batch(Phase phase, const config::Problems& problems) const {
+  const std::string own = concat(config::key_of(phase), ".batch");
+  const bool known = !problems.refused("train.batch") && (phase == Phase::train || !problems.refused(own));
+  return known ? batch(phase) : 0;
+}
+
+Result<Session::OpenSource> Session::open_source(const config::Layer& layer, std::uint32_t stream,
+                                                 const StandIn& stand_in) {
+  OpenSource open;
+  open.name = layer.name;
+  open.stream = stream;
+  DLHOST_ASSIGN(open.layer, stand_in ? stand_in(layer) : registry_.create<Layer>(layer.type, layer.options));
+  DLHOST_ASSIGN(open.actor, registry_.actor(Kind::layer, layer.type, layer.name));
+  open.source = dynamic_cast<Source*>(open.layer.get());
+  if (!open.source) return Status::invalid("a layer of type ", layer.type, " needs an input: add src = \"...\"");
+  const auto call = [&](const char* phase, auto what) {
+    return plugin::contained(activity_, open.actor, phase, plugin::no_step, what);
+  };
+  DLHOST_TRY(call("open", [&] { return open.source->open(host_, layer.folder); }));
+  const auto outputs_for = [&](std::int64_t batch) -> Result<std::vector<Port>> {
+    Setup setup;
+    setup.batch = batch;
+    setup.layer = layer.name;
+    DLHOST_TRY(call("setup", [&] { return open.source->setup(setup); }));
+    return std::move(setup.outputs);
+  };
+  DLHOST_ASSIGN(open.outputs, outputs_for(1));
+  DLHOST_ASSIGN(const auto of_more, outputs_for(2));
+  DLHOST_TRY(check_samples(open.outputs, of_more));
+  for (const Phase phase : {Phase::train, Phase::validate, Phase::test})
+    DLHOST_TRY(plugin::tried(open.actor, "count", [&] { return open.source->count(phase); }));
+  DLHOST_TRY(plugin::tried(open.actor, "class_names", [&] { return open.source->class_names(); }));
+  for (const Port& port : open.outputs)
+    DLHOST_TRY(net::check_extent(port.desc.shape).at("its output '", port.name, "'"));
+  if (open.outputs.empty()) return Status::internal("a source that declares no output; this is a bug in the plugin");
+  return open;
+}
+
+void Session::open_sources(config::Problems& problems, const StandIn& stand_in) {
+  if (problems.refused("folder")) return; // where they would be
+  std::uint32_t stream = 0;
+  bool failed = false;
+  for (const auto& layer : job_.layers) {
+    ++stream;
+    if (!layer.src.empty() || problems.refused_layer(layer.name)) continue;
+    auto open = open_source(layer, stream, stand_in);
+    if (!open.ok()) {
+      problems.of_layer(layer.name, layer.where, open.status().message());
+      failed = true;
+      continue;
+    }
+    auto augment = net::Augment::make(host_, layer.augment, open->outputs[0].desc);
+    if (augment.ok())
+      open->augment = *std::move(augment);
+    else
+      problems.of_layer(layer.name, layer.augment_at, augment.status().message());
+    sources_->push_back(*std::move(open));
+  }
+  if (failed && !job_.data_from.empty())
+    problems.add(job_.place("get_data"), "what the job reads is to be had so: ", job_.data_from);
+  compare_sources(problems);
+}
+
+void Session::compare_sources(config::Problems& problems) const {
+  for (const Phase phase : {Phase::train, Phase::validate, Phase::test})
+    for (const auto& open : *sources_) {
+      const OpenSource& first = sources_->front();
+      const auto count = open.source->count(phase);
+      if (count != first.source->count(phase))
+        problems.add(job_.layer(open.name)->where, "sources '", first.name, "' and '", open.name,
+                     "' have different numbers of samples: ", first.source->count(phase), " and ", count);
+    }
+}
+
+} // namespace dlhost::run

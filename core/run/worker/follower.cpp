@@ -1,0 +1,114 @@
+#include "run/worker/follower.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "plugin/contained.h"
+#include "run/recovery/resume_position.h"
+#include "run/session/checkpoints.h"
+#include "run/session/rates.h"
+
+namespace dlhost::run {
+
+Follower::~Follower() {
+  watch_.reset();
+  feeds_.reset();
+  plugin::destroy(plugin::remember("", "", "worker", ""), seat_);
+}
+
+Status Follower::run() {
+  Status status = prepare();
+  if (status.ok()) status = steps();
+  if (is_to_die(status)) return std::move(status).at("its device");
+  if (seat_) seat_->retire();
+  if (status.ok() || (seat_ && seat_->stopped())) return {};
+  // The leader sees for itself who is gone, and is to name that one: it must not see this one go first.
+  if (seat_ && status.code() == Code::gone && !session_->has_lost_device())
+    seat_->await_end();
+  else if (seat_)
+    seat_->fail(status);
+  return status;
+}
+
+// With its device, where it is a process: the others see it go. Tasks of one process say why none of them goes on.
+bool Follower::is_to_die(const Status& status) {
+  return status.code() == Code::gone && session_ && address_book_.is_of_processes() && session_->has_lost_device();
+}
+
+Status Follower::salvage(const std::string& run, const std::function<void(std::uint32_t)>& end) {
+  if (!seat_ || !seat_->can_salvage()) return Status::not_found("nothing outlives the leader");
+  seat_->await_retirement(end);
+  DLHOST_ASSIGN(const auto reached, seat_->salvage());
+  std::string refused;
+  DLHOST_ASSIGN(const auto newest, Checkpoints::newest(session_->host(), Checkpoints::folders_of(run), refused));
+  const nlohmann::json there =
+      moved(newest.manifest->at("run").at("training"), session_->job(), *feeds_, reached, seat_->heads());
+  return Checkpoints(*session_, Checkpoints::folders_of(run).back(), 1).save(there.at("step"), there);
+}
+
+Status Follower::prepare() {
+  const auto& machines = address_book_.machines();
+  const auto before = machines.begin() + number_;
+  DLHOST_ASSIGN(session_, open_(static_cast<std::uint32_t>(std::count(machines.begin(), before, *before))));
+  DLHOST_ASSIGN(seat_, Seat::make(*session_, address_book_, number_));
+  session_->take_part(seat_->place(), seat_.get(), seat_.get());
+  DLHOST_ASSIGN(const Contact leader, address_book_.contact(0));
+  session_->store().prefer(leader.formats);
+  DLHOST_ASSIGN(program_, session_->trainer());
+  DLHOST_ASSIGN(feeds_, Feeds::make(*session_, *program_, Phase::train, session_->job().train.batch));
+  return seat_->join();
+}
+
+Status Follower::steps() {
+  DLHOST_ASSIGN(const param::StartPoint beginning, address_book_.begun());
+  const Place& place = seat_->place();
+  if (beginning.steps.size() != std::size_t{place.groups} * place.workers)
+    return Status::corrupt("the leader begins with ", beginning.steps.size(), " workers, and there are ",
+                           place.groups * place.workers);
+  next_ = beginning.of_group(place.group, place.workers);
+  DLHOST_TRY(seat_->begin(beginning));
+  DLHOST_TRY(seat_->spread_params());
+  program_->resume_at(next_);
+  DLHOST_TRY(feeds_->move(beginning.origins));
+  DLHOST_TRY(feeds_->seek(next_));
+  watch_.emplace(session_->host().clock(), *feeds_, *seat_);
+  DLHOST_TRY(address_book_.meet(number_));
+  watch_->begin();
+  return seat_->leads() ? lead_steps() : follow_steps();
+}
+
+Status Follower::follow_steps() {
+  while (true) {
+    DLHOST_ASSIGN(const auto go, seat_->next());
+    if (!go) return {};
+    DLHOST_TRY(step(go->step, go->rate));
+    DLHOST_TRY(seat_->done(go->step, program_->metrics()));
+    watch_->lap();
+  }
+}
+
+Status Follower::lead_steps() {
+  DLHOST_ASSIGN(const Rates rates, Rates::make(*session_, *feeds_));
+  for (std::uint64_t done = next_;; ++done) {
+    DLHOST_ASSIGN(const auto until, seat_->freed(done));
+    if (!until) return {};
+    DLHOST_ASSIGN(const double rate, rates.at(done));
+    DLHOST_TRY(seat_->go(done, rate));
+    DLHOST_TRY(step(done, rate));
+    DLHOST_TRY(seat_->gather(done, program_->metrics()));
+    watch_->lap();
+  }
+}
+
+// Who was left behind goes on with the newest step.
+Status Follower::step(std::uint64_t step, double rate) {
+  if (step != next_) DLHOST_TRY(feeds_->seek(step));
+  next_ = step + 1;
+  seat_->set_away(true);
+  DLHOST_ASSIGN(const auto* batch, feeds_->next());
+  seat_->set_away(false);
+  return program_->run(*batch, session_->step_info(step, feeds_->epoch(), rate));
+}
+
+} // namespace dlhost::run

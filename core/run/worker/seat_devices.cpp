@@ -1,0 +1,85 @@
+// Workers that have all params for themselves: their devices sum the gradients of each step, and the leader's values
+// become all workers' before the first.
+#include <utility>
+
+#include "program/gradient_sums.h"
+#include "run/worker/seat.h"
+#include "run/worker/silence.h"
+
+namespace dlhost::run {
+
+Status Seat::can_sum_on_devices() const {
+  if (shares_params()) return {};
+  for (const Agreement::One& one : agreement_->all())
+    if (!one.in_step() || !one.whole_versions() || one.traits.by_step || one.first.update_locally)
+      return Status::unsupported("topology.device_copies = \"none\" with ", seats_, " workers under consistency '",
+                                 one.named.type,
+                                 "': their devices add the gradients of all in each step, which is what 'strict' does; "
+                                 "take that one, or leave topology.device_copies out");
+  return {};
+}
+
+Result<std::string> Seat::convened() const {
+  auto convened = session_.device().convene();
+  if (convened.ok()) return convened;
+  return Status(convened.status().code(),
+                concat("topology.device_copies = \"none\" with ", seats_, " workers: device '",
+                       session_.job().train.device.type, "': ", convened.status().message(),
+                       "; leave topology.device_copies out, and gradients are added on the host"));
+}
+
+bool Seat::all_wait_for_sums() const {
+  for (std::uint32_t seat = 0; seat < seats_; ++seat)
+    if (vitals(seat).awaits.load(std::memory_order_relaxed).what != Awaited::What::sums) return false;
+  return true;
+}
+
+Status Seat::join_peers() {
+  DLHOST_ASSIGN(const Contact first, address_book_.contact(0));
+  DLHOST_ASSIGN(peers_, session_.device().join(first.convened, static_cast<int>(number_), static_cast<int>(seats_)));
+  return {};
+}
+
+// The device says nothing by itself, so that it is asked again and again. Whoever asks shows life: where all do, and
+// have for long, the sums have got stuck.
+Status Seat::wait_for_device(const std::function<Result<bool>()>& done) {
+  waits_ = on(Awaited::What::sums, Awaited::nobody);
+  Clock& clock = session_.host().clock();
+  const Nanoseconds begin = clock.now(), limit = longest_silence();
+  Status status = table_->ask_until([&]() -> Result<bool> {
+    if (stopped_) return Status::cancelled("stopped by the leader");
+    if (limit > 0 && clock.now() - begin > limit && all_wait_for_sums())
+      return Status::gone("all workers wait for sums of gradients, and have for ",
+                          static_cast<double>((clock.now() - begin) / (one_second / 10)) / 10,
+                          " s: the devices' way to one another is broken");
+    return done();
+  });
+  waits_ = {};
+  if (status.code() != Code::gone) return status;
+  return std::move(status).at("worker ", number_, " waits for the sums of gradients");
+}
+
+// A sum in which all but one are zero.
+Status Seat::spread_params() {
+  if (shares_params() || stopped_) return {};
+  param::Store& store = session_.store();
+  const auto& [device, stream] = store.computing();
+  DLHOST_ASSIGN(const auto summing, program::Summing::make(device, stream, *this, store.params().size()));
+  const auto spread = [&, &device = device, &stream = stream](const param::Held& held) -> Status {
+    if (number_ != 0) DLHOST_TRY(device.fill_zero(stream, held.data(), held.size()));
+    return summing->add(held.data(), static_cast<std::int64_t>(held.size() / sizeof(float)));
+  };
+  const auto spread_all = [&]() -> Status {
+    for (const auto& param : store.params()) {
+      DLHOST_TRY(spread(param->value));
+      for (const param::Held& slot : param->history) DLHOST_TRY(spread(slot));
+      ++param->version;
+    }
+    return summing->finish();
+  };
+  Status status = spread_all();
+  if (!status.ok()) summing->give_up();
+  return status;
+}
+
+} // namespace dlhost::run

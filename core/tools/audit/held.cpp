@@ -1,0 +1,202 @@
+#include "run/audit_held.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace dlhost::run {
+namespace {
+
+class Held {
+ public:
+  Held(Audit& audit, const KeptLedger& kept, const Claims& claims) : audit_(audit), kept_(kept), claims_(claims) {}
+
+  void look() {
+    look_for_names();
+    look_for_attempts();
+    look_for_heads();
+    look_for_servers();
+  }
+
+ private:
+  using Which = std::pair<std::uint64_t, std::uint32_t>; // attempt and server
+  struct Named {
+    const Claim* claim;
+    record::LedgerHead head;
+  };
+
+  std::uint32_t servers() const {
+    return static_cast<std::uint32_t>(kept_.job.topology.server_groups * kept_.job.topology.servers_per_group);
+  }
+  std::string path_of(const Which& which) const {
+    return param::Ledger::file_in(attempt_in(kept_.folder, which.first), which.second);
+  }
+  const Audit::File* file_of(const Which& which) const {
+    const auto found = std::ranges::find_if(
+        audit_.files, [&](const Audit::File& file) { return Which(file.attempt, file.server) == which; });
+    return found == audit_.files.end() ? nullptr : &*found;
+  }
+  template <class... Arguments> void fault(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+    audit_.faults.push_back(fmt::format(text, std::forward<Arguments>(arguments)...));
+  }
+
+  void look_for_names() {
+    for (const Claim& claim : claims_.all) {
+      if (claim.heads.run != kept_.of.run) {
+        fault("{} names ledgers of run {}, and those in {} are of run {}", claim.by, claim.heads.run, kept_.folder,
+              kept_.of.run);
+        continue;
+      }
+      for (const record::LedgerHead& head : claim.heads.all)
+        if (head.arrangement == kept_.of.arrangement)
+          named_[{head.attempt, head.server}].push_back({.claim = &claim, .head = head});
+    }
+  }
+
+  void look_for_attempts() {
+    std::uint64_t due = 1;
+    for (const std::uint64_t attempt : audit_.attempts) {
+      for (; due < attempt; ++due)
+        fault("{} is missing: attempt {} followed it", attempt_in(kept_.folder, due), attempt);
+      ++due;
+    }
+  }
+
+  // Of each file the most that is named first: what else is said of it is less.
+  void look_for_heads() {
+    for (auto& [which, all] : named_) {
+      std::ranges::stable_sort(all, std::greater<>{}, [](const Named& named) { return named.head.lines; });
+      const Audit::File* file = file_of(which);
+      if (!file) {
+        fault(
+            "{} is missing: {} names its first {} lines; each server's ledger lies on its own machine, bring all into "
+            "this folder",
+            path_of(which), all.front().claim->by, all.front().head.lines);
+        continue;
+      }
+      if (!file->whole) continue; // its fault is told
+      for (const auto& [claim, head] : all) {
+        const bool there = head.lines <= file->chain.size();
+        if (there && file->chain[head.lines - 1] == head.chain) continue;
+        if (there)
+          fault("{}:{}: {} names another line there: what is written up to it is not what was", file->path, head.lines,
+                claim->by);
+        else
+          fault("{}: it ends with line {}, and {} names its first {}: lines are missing at its end", file->path,
+                file->chain.size(), claim->by, head.lines);
+        break;
+      }
+    }
+  }
+
+  void look_for_servers() {
+    for (const Audit::File& file : audit_.files)
+      if (file.server >= servers()) fault("{} is of server {}, and the job has {}", file.path, file.server, servers());
+    // Who died before it wrote anything has none.
+    for (const std::uint64_t attempt : audit_.attempts)
+      for (std::uint32_t server = 0; server < servers(); ++server)
+        if (const Which which(attempt, server); !file_of(which) && !named_.contains(which))
+          audit_.open.push_back(fmt::format(
+              "{} does not exist, and no checkpoint names it: the server died before it wrote, or the file was removed",
+              path_of(which)));
+  }
+
+  Audit& audit_;
+  const KeptLedger& kept_;
+  const Claims& claims_;
+  std::map<Which, std::vector<Named>> named_;
+};
+
+// In each server group all slices have an owner, and those of a param are all of it.
+void look_for_slices(Audit& audit, const KeptLedger& kept) {
+  const auto per_group = static_cast<std::uint32_t>(kept.job.topology.servers_per_group);
+  std::map<std::uint32_t, std::vector<const Audit::Slice*>> groups; // by number of the slice
+  for (const Audit::Slice& slice : audit.slices) groups[slice.server / per_group].push_back(&slice);
+  for (const auto& [group, slices] : groups) {
+    std::map<std::string, std::int64_t> elements;
+    SliceId due = 0;
+    for (const Audit::Slice* slice : slices) {
+      const bool follows = slice->id == due++ && slice->first == elements[slice->param];
+      elements[slice->param] = slice->first + slice->count;
+      if (follows) continue;
+      audit.faults.push_back(fmt::format("server group {} has slice {} ({}, from element {}) where another was due: "
+                                         "what its servers begin with is not all there is",
+                                         group, slice->id, slice->param, slice->first));
+      break;
+    }
+    if (slices.size() != groups.begin()->second.size())
+      audit.faults.push_back(fmt::format("server group {} has {} slices, and server group {} has {}", group,
+                                         slices.size(), groups.begin()->first, groups.begin()->second.size()));
+  }
+}
+
+// The newest that says how far this arrangement's workers had come.
+const Claim* newest_of(const Claims& claims, const KeptLedger& kept) {
+  const auto found = std::ranges::find_if(claims.all.rbegin(), claims.all.rend(), [&](const Claim& claim) {
+    return claim.heads.run == kept.of.run && claim.newest().arrangement == kept.of.arrangement;
+  });
+  return found == claims.all.rend() ? nullptr : &*found;
+}
+
+void look_for_origins(Audit& audit, const Claim* claim) {
+  if (!claim || claim->origins.empty() || audit.attempts.empty() || claim->newest().attempt != audit.attempts.back())
+    return;
+  for (std::size_t source = 0; source < claim->origins.size(); ++source) {
+    const param::SampleOrigin begun = source < audit.origins.size() ? audit.origins[source] : param::SampleOrigin();
+    const param::SampleOrigin& saved = claim->origins[source];
+    if (begun.step != saved.step || begun.epoch != saved.epoch || begun.index != saved.index)
+      audit.faults.push_back(
+          fmt::format("{} counts the samples of source {} from elsewhere than the ledger: which made a "
+                      "step cannot be told",
+                      claim->by, source));
+  }
+}
+
+// As the newest checkpoint was written with: a run can be resumed with another.
+void look_for_seed(Audit& audit, const KeptLedger& kept, const Claims& claims) {
+  const auto newest = std::ranges::find_if(claims.all.rbegin(), claims.all.rend(),
+                                           [](const Claim& claim) { return claim.seed.has_value(); });
+  if (newest == claims.all.rend() || *newest->seed == kept.job.seed) return;
+  audit.faults.push_back(fmt::format("{} is of seed {}, and the job of {}: which samples made a step cannot be told",
+                                     newest->by, *newest->seed, kept.job.seed));
+}
+
+} // namespace
+
+std::vector<std::string> lost_arrangements(std::span<const KeptLedger> kept, const Claims& claims) {
+  std::vector<std::string> faults;
+  std::set<std::uint64_t> told;
+  for (const Claim& claim : claims.all)
+    for (const record::LedgerHead& head : claim.heads.all) {
+      const bool is_there =
+          std::ranges::any_of(kept, [&](const KeptLedger& one) { return one.of.arrangement == head.arrangement; });
+      if (!is_there && told.insert(head.arrangement).second)
+        faults.push_back(fmt::format("{} names ledgers of the run's arrangement {}, whose folder is missing", claim.by,
+                                     head.arrangement));
+    }
+  return faults;
+}
+
+Result<Audit> held_audit(Disk& disk, plugin::Registry& registry, const KeptLedger& kept, const Claims& claims) {
+  const bool named = std::ranges::any_of(claims.all, [&](const Claim& claim) {
+    return std::ranges::find(claim.heads.all, kept.of.arrangement, &record::LedgerHead::arrangement) !=
+           claim.heads.all.end();
+  });
+  auto audit = run::audit(disk, kept.folder, kept.of, kept.job.topology.servers_per_group);
+  if (!audit.ok() && (!named || audit.status().code() != Code::not_found)) return audit;
+  Audit held = audit.ok() ? *std::move(audit) : Audit();
+  Held(held, kept, claims).look();
+  if (!held.faults.empty()) return held;              // what else is missing, is for that reason
+  if (held.open.empty()) look_for_slices(held, kept); // else a server may not have begun
+  look_for_seed(held, kept, claims);
+  const Claim* const newest = newest_of(claims, kept);
+  look_for_origins(held, newest);
+  account_for_steps(held, kept, registry, newest);
+  return held;
+}
+
+} // namespace dlhost::run

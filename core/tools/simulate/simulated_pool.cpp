@@ -1,0 +1,107 @@
+#include "run/simulated_crew.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "run/worker/follower.h"
+
+namespace dlhost::run {
+namespace {
+
+constexpr Nanoseconds to_end = 10'000'000'000; // that a process is given when all is over
+constexpr Nanoseconds end_pause = 1'000'000;
+
+// What a worker's process does. All that it is given outlives it, the leader's own things do not.
+struct Work {
+  env::simulated::World& world;
+  Host& host;
+  plugin::Registry& registry;
+  const config::Job& job;
+  std::string folder;
+  std::uint32_t seat;
+  int leader; // process
+  std::shared_ptr<Succession> succession;
+
+  void operator()() const {
+    const auto leader_is_there = [this] { return world.runs(leader) ? Status() : Status::gone("the leader is gone"); };
+    FolderAddressBook address_book(host, folder, Posting{Place::machines(job.topology)}, leader_is_there,
+                                   [this](std::uint32_t other) {
+                                     if (other == 0) world.kill(leader);
+                                   });
+    const auto inherits = [this] {
+      return world.lives() && !world.runs(leader) && !succession->run.empty() &&
+             !std::exchange(succession->taken, true);
+    };
+    std::optional<Follower> follower;
+    follower.emplace([this](std::uint32_t turn) { return Session::open(host, registry, job, Purpose::training, turn); },
+                     address_book, seat);
+    Status status = follower->run();
+    if (!status.ok()) address_book.fail(std::move(status).at("worker ", seat));
+    const bool in_time = inherits();
+    if (in_time)
+      follower->salvage(succession->run, [](std::uint32_t) {}).ignore("the run goes on from the newest point, then");
+    follower.reset(); // that takes a while, too
+    if (world.lives() && (in_time || inherits())) succession->take_over();
+  }
+};
+
+} // namespace
+
+Result<std::unique_ptr<WorkerPool>> SimulatedPool::make(env::simulated::World& world, Session& leader,
+                                                        std::span<const config::Job> jobs, const std::string& folder,
+                                                        std::shared_ptr<Succession> succession) {
+  DLHOST_TRY(leader.host().disk().make_directory(folder));
+  std::unique_ptr<SimulatedPool> pool(new SimulatedPool(world, leader, jobs, folder, std::move(succession)));
+  pool->address_book_.emplace(
+      leader.host(), folder, Posting{Place::machines(leader.job().topology)},
+      [pool = pool.get()] { return pool->look(); },
+      [pool = pool.get()](std::uint32_t seat) { pool->world_.kill(pool->processes_.at(seat - 1)); });
+  return std::unique_ptr<WorkerPool>(std::move(pool));
+}
+
+// Where the leader itself was killed, they see that for themselves.
+SimulatedPool::~SimulatedPool() {
+  address_book_->fail(Status::cancelled("it is over"));
+  const Nanoseconds end = world_.now() + to_end;
+  const auto runs = [this](int process) { return world_.runs(process); };
+  while (world_.lives() && world_.now() < end && std::ranges::any_of(processes_, runs))
+    world_.pause(end_pause, "waits for its workers to end");
+  if (world_.lives())
+    for (const int process : processes_) world_.kill(process);
+}
+
+Status SimulatedPool::start() {
+  for (std::uint32_t seat = 1; seat < address_book_->seats(); ++seat)
+    processes_.push_back(world_.start(concat("worker ", seat),
+                                      Work{.world = world_,
+                                           .host = leader_.host(),
+                                           .registry = leader_.registry(),
+                                           .job = jobs_[seat],
+                                           .folder = folder_,
+                                           .seat = seat,
+                                           .leader = world_.process(),
+                                           .succession = succession_},
+                                      world_.machine()));
+  return {};
+}
+
+std::vector<RunProcess> SimulatedPool::processes() {
+  std::vector<RunProcess> all;
+  for (const int process : processes_) all.push_back({"world", process});
+  return all;
+}
+
+std::string SimulatedPool::fate(std::uint32_t seat) {
+  if (seat == 0 || seat > processes_.size()) return {};
+  const int process = processes_[seat - 1];
+  return concat("process ", process, world_.runs(process) ? " runs" : " has ended");
+}
+
+Status SimulatedPool::look() {
+  for (std::uint32_t seat = 1; seat <= processes_.size(); ++seat)
+    if (!world_.runs(processes_[seat - 1])) return Status::gone("worker ", seat, " is gone: ", fate(seat));
+  return {};
+}
+
+} // namespace dlhost::run

@@ -1,0 +1,56 @@
+// Workers that are processes of a simulated world, on the leader's machine: what ProcessPool has, without an operating
+// system beneath. They meet in a folder of the simulated disk.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "env/simulated/world.h"
+#include "run/coordinator/worker_pool.h"
+#include "run/membership/folder_address_book.h"
+
+namespace dlhost::run {
+
+// Who leads when the leader is gone: the first of its workers that notices, where it may.
+struct Succession {
+  std::string run; // its folder, when it is written down there how it began
+  bool taken = false;
+  std::function<void()> take_over;
+};
+
+class SimulatedPool final : public WorkerPool {
+ public:
+  // `jobs`: each worker's, the leader's first; they outlive all of them. `folder`: where they meet, theirs alone.
+  static Result<std::unique_ptr<WorkerPool>> make(env::simulated::World&, Session& leader,
+                                                  std::span<const config::Job> jobs, const std::string& folder,
+                                                  std::shared_ptr<Succession>);
+  ~SimulatedPool() override;
+
+  AddressBook& address_book() override { return *address_book_; }
+  Status start() override;
+  Status bequeath(const std::string& run) override {
+    succession_->run = run;
+    return {};
+  }
+  std::vector<RunProcess> processes() override;
+  std::string fate(std::uint32_t seat) override;
+
+ private:
+  SimulatedPool(env::simulated::World& world, Session& leader, std::span<const config::Job> jobs, std::string folder,
+                std::shared_ptr<Succession> succession)
+      : world_(world), leader_(leader), jobs_(jobs), folder_(std::move(folder)), succession_(std::move(succession)) {}
+  Status look() override;
+
+  env::simulated::World& world_;
+  Session& leader_;
+  const std::span<const config::Job> jobs_;
+  const std::string folder_;
+  const std::shared_ptr<Succession> succession_; // the workers' as well, who may outlive the leader
+  std::optional<FolderAddressBook> address_book_;
+  std::vector<int> processes_; // of seat 1 and on
+};
+
+} // namespace dlhost::run
