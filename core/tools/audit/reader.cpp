@@ -54,9 +54,11 @@ class Reader {
                                    "removed, added or moved; what follows in this file is not looked at");
     try {
       const Json line = env::parse_json(text);
-      if (line.contains("begin") != (chain.lines() == 1))
-        return Status::corrupt("a file has one line that says where it begins: the first");
-      return chain.lines() == 1 ? begin_file(line, of) : this->line(line);
+      const bool begins = line.contains("begin"), first = chain.lines() == 1;
+      if (begins != (first || line.contains("again")) || (first && line.contains("again")))
+        return Status::corrupt("a file has one line that says where it begins, the first, and others where a group "
+                               "that was lost goes on (again)");
+      return begins ? begin_file(line, of) : this->line(line);
     } catch (const Json::exception& error) {
       return Status::corrupt("it is no line of a ledger: ", record::json_fault(error));
     } catch (const std::exception&) {
@@ -114,7 +116,8 @@ class Reader {
     if (steps_.empty() || (contributors_ != 0 && steps_.size() != contributors_))
       return Status::corrupt("it is of ", steps_.size(), " workers, and those before it of ", contributors_);
     contributors_ = steps_.size();
-    ++begun_;
+    const bool again = line.contains("again"); // the others went on
+    if (!again) ++begun_;
     torn_.clear();
     std::map<SliceId, Read> before = std::move(slices_);
     slices_.clear();
@@ -146,6 +149,11 @@ class Reader {
         slice.dropped = std::move(known->second.slice.dropped);
         slice.exchanges = std::move(known->second.slice.exchanges);
         cut(slice, begun, steps);
+      }
+      if (again && !slice.exchanges.empty()) {
+        std::erase_if(slice.exchanges.back().heard, [&](const auto& heard) { return heard.version > begun; });
+        slices_[slice.id] = {std::move(slice), std::move(steps)};
+        continue;
       }
       slice.exchanges.push_back({.time = time_,
                                  .begun = begun,
@@ -207,12 +215,16 @@ class Reader {
     std::vector<param::Ledger::Heard> heard;
     if (line.contains("heard"))
       for (const auto& one : line.at("heard")) heard.push_back({one.at(0), one.at(1)});
+    std::vector<param::Ledger::Outlived> outlived;
+    if (line.contains("outlived"))
+      for (const auto& one : line.at("outlived")) outlived.push_back({one.at(0), one.at(1)});
     if (line.contains("exchange"))
       exchanges.exchanged.push_back({line.at("exchange"), line.at("learned"), line.at("version")});
     else if (line.contains("told"))
-      exchanges.told.push_back({line.at("told"), line.at("part"), line.at("learned"), std::move(heard)});
+      exchanges.told.push_back(
+          {line.at("told"), line.at("part"), line.at("learned"), std::move(heard), std::move(outlived)});
     else
-      exchanges.heard.push_back({line.at("version"), std::move(heard)});
+      exchanges.heard.push_back({line.at("version"), std::move(heard), std::move(outlived)});
   }
 
   Status amend(Read& read, Version version, std::string_view parts) {

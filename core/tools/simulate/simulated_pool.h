@@ -21,12 +21,14 @@ struct Succession {
   std::function<void()> take_over;
 };
 
-class SimulatedPool final : public WorkerPool {
+class SimulatedPool final : public WorkerPool, private Replaceable {
  public:
   // `jobs`: each worker's, the leader's first; they outlive all of them. `folder`: where they meet, theirs alone.
+  // `processes`: where their numbers stand, from seat 1 on.
   static Result<std::unique_ptr<WorkerPool>> make(env::simulated::World&, Session& leader,
                                                   std::span<const config::Job> jobs, const std::string& folder,
-                                                  std::shared_ptr<Succession>);
+                                                  std::shared_ptr<Succession>,
+                                                  std::shared_ptr<std::vector<int>> processes);
   ~SimulatedPool() override;
 
   AddressBook& address_book() override { return *address_book_; }
@@ -37,12 +39,17 @@ class SimulatedPool final : public WorkerPool {
   }
   std::vector<RunProcess> processes() override;
   std::string fate(std::uint32_t seat) override;
+  Replaceable* replaceable() override { return this; }
 
  private:
   SimulatedPool(env::simulated::World& world, Session& leader, std::span<const config::Job> jobs, std::string folder,
-                std::shared_ptr<Succession> succession)
-      : world_(world), leader_(leader), jobs_(jobs), folder_(std::move(folder)), succession_(std::move(succession)) {}
+                std::shared_ptr<Succession> succession, std::shared_ptr<std::vector<int>> processes)
+      : world_(world), leader_(leader), jobs_(jobs), folder_(std::move(folder)), succession_(std::move(succession)),
+        processes_(std::move(processes)) {}
   Status look() override;
+  bool has_ended(std::uint32_t seat) override;
+  Status restart(std::uint32_t seat, std::uint32_t number) override;
+  int start(std::uint32_t seat, std::uint32_t joins);
 
   env::simulated::World& world_;
   Session& leader_;
@@ -50,7 +57,7 @@ class SimulatedPool final : public WorkerPool {
   const std::string folder_;
   const std::shared_ptr<Succession> succession_; // the workers' as well, who may outlive the leader
   std::optional<FolderAddressBook> address_book_;
-  std::vector<int> processes_; // of seat 1 and on
+  const std::shared_ptr<std::vector<int>> processes_; // of seat 1 and on
 };
 
 } // namespace dlhost::run
