@@ -122,6 +122,14 @@ std::string summary_json(const Summary& summary) {
   const auto& scale = summary.loss_scale;
   json["loss_scale"] = scale ? Json{{"value", scale->value}, {"skipped_steps", scale->skipped_steps}} : Json();
   json["recoveries"] = summary.recoveries;
+  json["replacements"] = Json::array();
+  for (const Replacement& one : summary.replacements)
+    json["replacements"].push_back({{"workers", one.workers},
+                                    {"why", one.why},
+                                    {"step", one.step},
+                                    {"seconds", one.seconds},
+                                    {"others_made_steps", one.others_made},
+                                    {"others_stood_still_seconds", one.others_stood}});
   json["ledgers"] = summary.ledgers.run.empty() ? Json() : json_of(summary.ledgers);
   json["unsaved_checkpoints"] = summary.unsaved_checkpoints;
   json["peak_rss_bytes"] = summary.peak_rss_bytes;
@@ -167,6 +175,12 @@ std::string summary_table(const Summary& summary, bool unicode) {
   if (summary.recoveries > 0)
     text += row("recovered", fmt::format("{} time{} after a worker had died", summary.recoveries,
                                          summary.recoveries == 1 ? "" : "s"));
+  if (!summary.replacements.empty()) {
+    double stood = 0;
+    for (const Replacement& one : summary.replacements) stood += one.others_stood;
+    text += row("", fmt::format("{} while the others went on, which stood still for {:.2g} s because of it",
+                                summary.replacements.size(), stood));
+  }
   if (summary.unsaved_checkpoints > 0)
     text += row("not saved", fmt::format("{} checkpoint{}, for want of room on the disk", summary.unsaved_checkpoints,
                                          summary.unsaved_checkpoints == 1 ? "" : "s"));

@@ -11,6 +11,7 @@
 #include <dlhost/host.h>
 
 #include "record/ledger_head.h"
+#include "record/replacement.h"
 #include "record/report.h"
 #include "record/run_folder.h"
 #include "record/traffic.h"
@@ -46,6 +47,7 @@ struct Summary {
   };
   std::optional<LossScale> loss_scale;   // of a net that computes in f16
   LedgerHeads ledgers;                   // at the end; with several workers
+  std::vector<Replacement> replacements; // of processes while the others went on; since this process leads
   std::uint32_t recoveries = 0;          // how often the run continued after the death of a process
   std::uint64_t peak_rss_bytes = 0;      // of all its processes; shared memory counts once
   std::uint64_t shared_bytes = 0;        // part of it: memory shared by workers

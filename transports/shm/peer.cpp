@@ -17,6 +17,10 @@ Result<std::unique_ptr<Peer>> Peer::open(std::string owner) {
   // Without a pidfd (old system, or another namespace) its end is not noticed here. An endpoint of this process
   // needs no pidfd.
   if (made->inbox().process == getpid()) return made;
+  // Nor that of one that has ended already, whose process nobody can watch any more. Whoever lives holds its inbox.
+  if (const auto kept = Segment::open(made->owner_ + std::string(inbox_suffix), Segment::File::keep);
+      kept.ok() && kept->try_own())
+    return Status::not_found("the process of the endpoint '", made->owner_, "' has ended");
   made->process_ = static_cast<int>(syscall(SYS_pidfd_open, made->inbox().process, 0));
   if (made->process_ < 0 && (errno == EMFILE || errno == ENFILE))
     return Status::system(errno, concat("watching the process of the endpoint '", made->owner_, "'"));

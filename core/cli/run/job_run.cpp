@@ -95,6 +95,7 @@ class JobRun final : private run::Attempts {
   Status lead(const std::string& run);
   Status begin_succession();
   void end_succession();
+  Status tell_workers(run::Training&);
   void bequeath(run::Training&);
   Status train(run::Session&, run::Training&, bool resumed);
   Status unless_full(Status written);
@@ -111,6 +112,7 @@ class JobRun final : private run::Attempts {
   std::optional<run::Leadership> leadership_; // of the run in folder_
   std::optional<run::Standby> standby_;
   record::Summary summary_;
+  std::vector<record::Replacement> replacements_;
   bool saw_room_ = false;                 // whether the disk's room was checked: once, and never for a recovered run
   bool began_ = false;                    // its first step was about to be made
   bool asked_ = false;                    // job_ is a requested one and has not started yet
@@ -183,9 +185,7 @@ Status JobRun::attempt(Point from) {
     DLHOST_TRY(check_disk_room(*session, folder_ ? checkpoint_folder(job_, *folder_) : parent_of_checkpoints()));
   DLHOST_TRY(folder_ ? keep_job() : make_folder());
   bequeath(training);
-  if (leadership_)
-    DLHOST_TRY(leadership_->tell(
-        {.host = host(), .process = env::own_process(), .workers = training.processes(), .past = recovery_.past()}));
+  DLHOST_TRY(tell_workers(training));
   summary_ = summary_of_start(*session, *folder_);
   summary_.steps = training.progress().step;
   began_ = true;
@@ -198,6 +198,12 @@ Status JobRun::attempt(Point from) {
     env::kill(env::own_process());
   }
   return status;
+}
+
+Status JobRun::tell_workers(run::Training& training) {
+  if (!leadership_) return {};
+  return leadership_->tell(
+      {.host = host(), .process = env::own_process(), .workers = training.processes(), .past = recovery_.past()});
 }
 
 bool JobRun::is_asked() {
@@ -364,6 +370,11 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
     return wait_for_room(context_.host, folder_->path(), job_.checkpoint.wait, last);
   });
   if (recovery_.on()) training.recover_from(&points, began_elsewhere_ || job_.topology.replicas > 1);
+  training.replace_by([&](const Status& why) { return recovery_.goes_on(why, training.progress().step); },
+                      [&](const record::Replacement& replacement) {
+                        replacements_.push_back(replacement);
+                        tell_workers(training).ignore("a successor finds the dead processes gone");
+                      });
   const std::string testing = checkpoint_folder(job_, *folder_) + "/testing"; // the best one is moved out of here
   run::Checkpoints tested(session, testing, 1);
   if (job_.topology.testing_group) training.test_beside(&tested);
@@ -403,6 +414,7 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
   add_end(summary_, context_, session, outcome);
   if (outcome.error.ok()) summary_.ledgers = training.heads();
   summary_.recoveries = recovery_.past().times;
+  summary_.replacements = replacements_;
   if (last.ok()) summary_.train.assign(last->metrics.begin(), last->metrics.end());
   if (training.progress().step == first_step) tell_last_record();
   DLHOST_TRY(outcome.error);

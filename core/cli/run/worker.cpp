@@ -17,6 +17,7 @@ struct WorkerOptions {
   std::string folder;
   std::uint32_t seat = 0;
   int leader = 0;
+  std::uint32_t joins = 0;
 };
 
 // Salvages the newest versions after the leader's death; without any, the run continues from its newest point.
@@ -36,7 +37,7 @@ Status work(Context& context, const WorkerOptions& options) {
   std::string orphaned;
   std::optional<Succession> succession;
   DLHOST_TRY(run::ProcessPool::work(context.host, context.registry(), job, options.folder, options.seat, options.leader,
-                                    [&](const std::string& run, run::Follower* follower) -> Status {
+                                    options.joins, [&](const std::string& run, run::Follower* follower) -> Status {
                                       DLHOST_ASSIGN(const auto before, run::Leadership::told(context.host.disk(), run));
                                       DLHOST_ASSIGN(succession, succeed(context, run, options.leader));
                                       orphaned = run;
@@ -56,6 +57,7 @@ void add_worker(CLI::App& app, Context& context) {
   command->add_option("folder", options->folder, "where the run's workers meet")->required();
   command->add_option("seat", options->seat, "which of them this is")->required();
   command->add_option("leader", options->leader, "the number of the process that started it")->required();
+  command->add_option("joins", options->joins, "the number of the group that it joins a run with that goes on");
   command->callback([&context, options] {
     if (const Status status = work(context, *options); !status.ok()) context.fail(status);
   });

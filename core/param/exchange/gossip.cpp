@@ -2,42 +2,33 @@
 
 #include <algorithm>
 #include <functional>
+#include <tuple>
 
 #include "param/server/data_races.h"
 
 namespace dlhost::param {
-namespace {
 
-constexpr std::uint64_t last_word = 1; // Message::step
-
-void add_to(std::span<float> sum, std::span<const float> values) {
-  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
-}
-
-} // namespace
-
-Gossip::Gossip(Setup setup)
-    : GroupSync(std::move(setup)), ranks_(sync().neighbours(neighbours_.rank, neighbours_.count())) {
-  heard_.reserve(ranks_.size());
+Gossip::Gossip(Setup setup) : GroupSync(std::move(setup)), graph_(sync(), neighbours_.rank, neighbours_.count()) {
+  heard_.reserve(2 * graph_.neighbours().size());
 }
 
 Status Gossip::add(const Slice& slice) {
   Piece piece{.slice = &slice};
   piece.common = shared(slice, 0);
+  piece.begun = shared(slice, begun_row(sync()));
   piece.came = neighbours_.row(slice);
-  if (setup_.outlived) {
-    piece.begun = shared(slice, begun_row(sync()));
-    for (std::size_t which = 0; which < piece.kept.size(); ++which)
-      piece.kept[which] = shared(slice, heard_row(sync(), which));
-  }
-  for (const std::uint32_t rank : ranks_) {
+  for (auto& own : piece.own) own = neighbours_.row(slice);
+  for (std::size_t which = 0; setup_.outlived && which < piece.kept.size(); ++which)
+    piece.kept[which] = shared(slice, heard_row(sync(), which));
+  for (const std::uint32_t rank : graph_.neighbours()) {
     if (rank >= neighbours_.count() || rank == neighbours_.rank)
       return Status::internal("the sync names rank ", rank, " a neighbour of rank ", neighbours_.rank, ", of ",
                               neighbours_.count());
     Link link{.rank = rank};
-    link.lacks = neighbours_.row(slice);
-    link.sent = neighbours_.row(slice);
-    piece.links.push_back(link);
+    link.heard = neighbours_.row(slice);
+    link.told = neighbours_.row(slice);
+    link.of.reserve(1);
+    piece.links.push_back(std::move(link));
   }
   DLHOST_ASSIGN(piece.shift, shift(slice));
   pieces_.push_back(std::move(piece));
@@ -45,117 +36,209 @@ Status Gossip::add(const Slice& slice) {
 }
 
 void Gossip::begin(const StartPoint& beginning) {
+  const auto& joining = beginning.joining;
+  joins_ = joining ? joining->number : 0;
+  for (std::size_t other = 0; joining && other < joining->lost.size(); ++other) graph_.lose(joining->lost[other]);
   for (Piece& piece : pieces_) {
+    for (const auto& row : {piece.came, piece.own[0], piece.own[1], piece.kept[0]}) std::ranges::fill(row, 0.0F);
+    piece.own_at = piece.kept_at = 0;
+    piece.has_come = false;
+    piece.at = beginning.version_of(piece.slice->id);
+    piece.asked = piece.last = joining ? joining->times_aligned : 0;
+    piece.told.assign(neighbours_.count(), first_part(joins_));
+    piece.heard.assign(neighbours_.count(), first_part(joins_));
+    piece.outlived.assign(neighbours_.count(), {});
+    for (Link& link : piece.links) {
+      link = {.rank = link.rank, .heard = link.heard, .told = link.told};
+      std::ranges::fill(link.heard, 0.0F);
+      link.sources.reserve(1);
+      link.reading.reserve(1);
+      link.of.reserve(1);
+      link.sources.push_back({.rank = link.rank});
+    }
+    if (joining) {
+      begin_to_join(piece);
+      continue;
+    }
     const auto* value = reinterpret_cast<const float*>(setup_.masters->value(piece.slice->param, 0).data());
     std::copy_n(value + piece.slice->first, piece.common.size(), piece.common.begin());
-    std::ranges::fill(piece.came, 0.0F);
-    std::copy_n(piece.common.begin(), piece.begun.size(), piece.begun.begin());
-    std::ranges::fill(piece.kept[0], 0.0F);
-    piece.heard = 0;
-    piece.has_come = piece.aligning = piece.begins_to_align = false;
-    piece.at = beginning.version_of(piece.slice->id);
-    for (Link& link : piece.links) {
-      link = {.rank = link.rank, .lacks = link.lacks, .sent = link.sent};
-      std::ranges::fill(link.lacks, 0.0F);
-    }
+    std::ranges::copy(piece.common, piece.begun.begin());
   }
 }
 
 bool Gossip::is_due(std::size_t which, Version now) const {
   const Piece& piece = pieces_[which];
-  return piece.begins_to_align || now >= piece.at + sync().traits().every;
+  return piece.asked != piece.last || now >= piece.at + sync().traits().every;
 }
 
-// What it has learned itself since it was told last.
+// What it has learned itself since it was told last. What is too little to be seen in the sum of all that stays in the
+// difference to the value, and comes with the next.
 Result<bool> Gossip::start(std::size_t which, Version version, const float* value) {
   Piece& piece = pieces_[which];
   piece.at = version;
-  if (std::exchange(piece.begins_to_align, false)) piece.aligning = true;
-  for (Link& link : piece.links) {
-    for (std::size_t i = 0; i < piece.common.size(); ++i) link.lacks[i] += value[i] - piece.common[i];
-    link.owed = true;
+  piece.last = piece.asked;
+  const auto before = piece.own[piece.own_at], after = piece.own[1 - piece.own_at];
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    after[i] = before[i] + (value[i] - piece.common[i]);
+    piece.common[i] += after[i] - before[i];
   }
-  std::copy_n(value, piece.common.size(), piece.common.begin());
+  piece.own_at = 1 - piece.own_at;
+  DLHOST_TRY(publish(piece));
+  for (Link& link : piece.links) link.owed = true;
   DLHOST_TRY(tell(piece));
   return false;
 }
 
-bool Gossip::may_say_last(const Piece& piece, const Link& to) {
-  return piece.aligning && !to.told_last &&
-         std::ranges::all_of(piece.links, [&](const Link& link) { return &link == &to || link.heard_last; });
+Status Gossip::publish(const Piece& piece) {
+  if (!setup_.publish) return {};
+  const auto* const own = reinterpret_cast<const std::byte*>(piece.own[piece.own_at].data());
+  return setup_.publish(number_of(piece), piece.at, static_cast<std::uint64_t>(own - neighbours_.memory.data()));
 }
 
-// Each neighbour that has read what it was told last.
+bool Gossip::may_say_last(const Piece& piece, const Link& to) {
+  return to.told_last < piece.last && std::ranges::all_of(piece.links, [&](const Link& link) {
+           return &link == &to || link.heard_last() >= piece.last;
+         });
+}
+
 Status Gossip::tell(Piece& piece) {
-  for (Link& link : piece.links) {
-    const bool last = may_say_last(piece, link);
-    if (link.under_way || (!link.owed && !last)) continue;
-    std::swap(link.lacks, link.sent);
-    std::ranges::fill(link.lacks, 0.0F);
-    link.owed = false;
-    link.under_way = true;
-    link.told_last = last;
-    ++link.told;
-    if (ledger_) DLHOST_TRY(note_told(piece, link));
-    DLHOST_TRY(neighbours_.send_part(link.rank, *piece.slice, std::as_bytes(link.sent),
-                                     {.step = last ? last_word : 0,
-                                      .samples = {0, static_cast<std::uint32_t>(link.sent.size())},
-                                      .version = link.told}));
-  }
-  if (piece.aligning && piece.is_quiet()) {
-    piece.aligning = false;
-    for (Link& link : piece.links) link.told_last = link.heard_last = false;
+  for (Link& link : piece.links) DLHOST_TRY(tell(piece, link));
+  return {};
+}
+
+// One whose last part has been read. All that are behind a lost neighbour read the same.
+Status Gossip::tell(Piece& piece, Link& link) {
+  const bool last = may_say_last(piece, link);
+  if (piece.joining || link.sources.empty() || !link.reading.empty() || (!link.owed && !last)) return {};
+  std::ranges::copy(piece.own[piece.own_at], link.told.begin());
+  for (const Link& other : piece.links)
+    for (std::size_t i = 0; &other != &link && i < link.told.size(); ++i) link.told[i] += other.heard[i];
+  link.owed = false;
+  if (last) link.told_last = piece.last;
+  for (const Source& source : link.sources) {
+    link.reading.push_back(source.rank);
+    ++piece.told[source.rank];
+    if (ledger_) DLHOST_TRY(note_told(piece, link, source.rank));
+    DLHOST_TRY(neighbours_.send_part(source.rank, *piece.slice, std::as_bytes(link.told),
+                                     {.rank = static_cast<std::uint16_t>(joins_),
+                                      .step = last ? piece.last : 0,
+                                      .samples = {0, static_cast<std::uint32_t>(link.told.size())},
+                                      .version = piece.told[source.rank]}));
   }
   return {};
 }
 
+void Gossip::note(const Link& link) {
+  heard_.insert(heard_.end(), link.of.begin(), link.of.end());
+  outlived_.insert(outlived_.end(), link.of_lost.begin(), link.of_lost.end());
+}
+
 // What a part holds: its own until then, and what the other neighbours have told.
-Status Gossip::note_told(const Piece& piece, const Link& to) {
+Status Gossip::note_told(const Piece& piece, const Link& to, std::uint32_t rank) {
   heard_.clear();
+  outlived_.clear();
   for (const Link& link : piece.links)
-    if (&link != &to && link.heard > 0) heard_.push_back({link.rank, link.heard});
-  return ledger_->told(static_cast<std::size_t>(&piece - pieces_.data()), to.rank, to.told, piece.at, heard_);
+    if (&link != &to) note(link);
+  return ledger_->told(number_of(piece), rank, piece.told[rank], piece.at, heard_, outlived_);
 }
 
 Status Gossip::note_heard(const Piece& piece, Version now) {
   heard_.clear();
-  for (const Link& link : piece.links)
-    if (link.heard > 0) heard_.push_back({link.rank, link.heard});
-  return ledger_->heard(static_cast<std::size_t>(&piece - pieces_.data()), heard_, now);
+  outlived_.clear();
+  for (const Link& link : piece.links) note(link);
+  return ledger_->heard(number_of(piece), heard_, now, outlived_);
 }
 
+std::uint64_t Gossip::Link::heard_last() const {
+  std::uint64_t least = every_last;
+  for (const Source& source : sources) least = std::min(least, source.last);
+  return least;
+}
+
+bool Gossip::Link::is_whole() const { return std::ranges::all_of(sources, &Source::heard); }
+
 bool Gossip::Piece::is_quiet() const {
-  return std::ranges::all_of(links,
-                             [](const Link& link) { return link.told_last && link.heard_last && !link.under_way; });
+  return std::ranges::all_of(links, [this](const Link& link) {
+    const bool told = link.told_last >= last || link.sources.empty();
+    return told && link.heard_last() >= last && link.reading.empty();
+  });
 }
 
 Result<GroupSync::News> Gossip::take(std::size_t which, const Message& message) {
   Piece& piece = pieces_[which];
   const auto rank = neighbours_.rank_of(message.seat);
-  const auto link = std::ranges::find(piece.links, rank, &Link::rank);
-  if (link == piece.links.end()) return neighbours_.wrong(*piece.slice, message, 0);
-  if (message.word == Word::taken) {
-    if (!link->under_way || message.version != link->told) return neighbours_.wrong(*piece.slice, message, link->told);
-    link->under_way = false;
-    DLHOST_TRY(tell(piece));
+  if (!rank) return neighbours_.wrong(*piece.slice, message, 0);
+  switch (message.word) {
+  case Word::part: return take_part(piece, message, *rank);
+  case Word::taken: DLHOST_TRY(take_taken(piece, message, *rank)); break;
+  case Word::recall: DLHOST_TRY(answer_recall(piece, message, *rank)); break;
+  case Word::recalled: DLHOST_TRY(take_recalled(piece, message, *rank)); break;
+  default: return neighbours_.wrong(*piece.slice, message, 0);
+  }
+  return News::none;
+}
+
+Status Gossip::take_taken(Piece& piece, const Message& message, std::uint32_t from) {
+  for (Link& link : piece.links) {
+    const auto reader = std::ranges::find(link.reading, from);
+    if (reader == link.reading.end() || message.version != piece.told[from]) continue;
+    link.reading.erase(reader);
+    return tell(piece);
+  }
+  return neighbours_.wrong(*piece.slice, message, piece.told[from]);
+}
+
+// What comes over a link takes the place of what came before.
+void Gossip::replace(Piece& piece, Link& link, std::span<const float> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    piece.came[i] += values[i] - link.heard[i];
+    link.heard[i] = values[i];
+  }
+  link.of.clear();
+  for (const Source& source : link.sources) link.of.push_back({source.rank, piece.heard[source.rank]});
+  link.of_lost = link.lost;
+  piece.has_come = true;
+  for (Link& other : piece.links) other.owed = other.owed || &other != &link;
+}
+
+Result<GroupSync::News> Gossip::take_part(Piece& piece, const Message& message, std::uint32_t from) {
+  Link* link = nullptr;
+  Source* source = nullptr;
+  for (Link& one : piece.links)
+    for (Source& behind : one.sources)
+      if (behind.rank == from) std::tie(link, source) = std::pair(&one, &behind);
+  const auto taken = [&] {
+    return neighbours_.tell(from, {.word = Word::taken, .slice = piece.slice->id, .version = message.version});
+  };
+  if (!link && setup_.mends && message.rank < joins_) { // the sender had not heard yet of the group that joined
+    piece.heard[from] = message.version;
+    DLHOST_TRY(taken());
     return News::none;
   }
-  if (message.word != Word::part || message.version != link->heard + 1 || link->heard_last ||
+  if (!link && setup_.mends) { // the sender has heard of a loss before this server
+    early_.push_back(message);
+    return News::none;
+  }
+  if (!link || message.version != piece.heard[from] + 1 ||
       message.samples != SampleRange{0, static_cast<std::uint32_t>(piece.slice->count)})
-    return neighbours_.wrong(*piece.slice, message, link->heard);
-  DLHOST_ASSIGN(const auto values, neighbours_.read(*piece.slice, message, link->rank));
-  ++link->heard;
-  link->heard_last = message.step == last_word;
-  add_to(piece.came, values);
-  piece.has_come = true;
-  for (Link& other : piece.links)
-    if (&other != &*link) {
-      add_to(other.lacks, values);
-      other.owed = true;
-    }
-  DLHOST_TRY(neighbours_.tell(link->rank, {.word = Word::taken, .slice = piece.slice->id, .version = message.version}));
+    return neighbours_.wrong(*piece.slice, message, piece.heard[from]);
+  DLHOST_ASSIGN(const auto values, neighbours_.read(*piece.slice, message, from));
+  ++piece.heard[from];
+  source->heard = true;
+  source->last = std::max(source->last, message.step);
+  if (link->is_mended) {
+    std::ranges::copy(values, source->values.begin());
+    if (link->is_whole()) sum_up(piece, *link);
+  } else {
+    replace(piece, *link, values);
+  }
+  DLHOST_TRY(taken());
+  if (piece.joining) {
+    DLHOST_TRY(joined(piece));
+    return News::none;
+  }
   DLHOST_TRY(tell(piece));
-  return News::over;
+  return piece.has_come ? News::over : News::none;
 }
 
 Status Gossip::conclude(std::size_t which, Version now, const float* from, float* to) {
@@ -164,11 +247,11 @@ Status Gossip::conclude(std::size_t which, Version now, const float* from, float
   const float* const came = piece.came.data();
   const IgnoreDataRaces racing(setup_.masters->values(piece.slice->param) == 1); // its readers may mean it
   DLHOST_TRY(piece.shift->run({.from = from, .to = to, .gradients = {&came, 1}, .count = 1}, {}));
-  add_to(piece.common, piece.came);
-  if (!piece.begun.empty()) {
-    const auto before = piece.kept[piece.heard], after = piece.kept[1 - piece.heard];
+  for (std::size_t i = 0; i < piece.common.size(); ++i) piece.common[i] += piece.came[i];
+  if (setup_.outlived) {
+    const auto before = piece.kept[piece.kept_at], after = piece.kept[1 - piece.kept_at];
     for (std::size_t i = 0; i < after.size(); ++i) after[i] = before[i] + piece.came[i];
-    piece.heard = 1 - piece.heard;
+    piece.kept_at = 1 - piece.kept_at;
   }
   std::ranges::fill(piece.came, 0.0F);
   piece.has_come = false;
@@ -176,13 +259,14 @@ Status Gossip::conclude(std::size_t which, Version now, const float* from, float
 }
 
 bool Gossip::align(std::size_t which, Version) {
-  pieces_[which].begins_to_align = true;
+  ++pieces_[which].asked;
   return true;
 }
 
 bool Gossip::is_aligned() const {
-  return std::ranges::none_of(
-      pieces_, [](const Piece& piece) { return piece.begins_to_align || piece.aligning || piece.has_come; });
+  return std::ranges::none_of(pieces_, [](const Piece& piece) {
+    return piece.asked != piece.last || !piece.is_quiet() || piece.has_come || piece.joining;
+  });
 }
 
 } // namespace dlhost::param

@@ -36,7 +36,7 @@ Status Neighbours::send_part(std::uint32_t whom, const Slice& slice, std::span<c
 }
 
 Result<std::span<const float>> Neighbours::read(const Slice& slice, const Message& message, std::uint32_t whose) const {
-  const auto theirs = all[whose].memory;
+  const std::span<const std::byte> theirs = all[whose].memory;
   const auto elements = static_cast<std::uint64_t>(slice.count);
   const std::size_t bytes = std::size_t{message.samples.count} * sizeof(float);
   if (message.samples.first > elements || message.samples.count > elements - message.samples.first ||
@@ -48,7 +48,7 @@ Result<std::span<const float>> Neighbours::read(const Slice& slice, const Messag
 
 Result<std::span<const std::byte>> Neighbours::read_encoded(const Slice& slice, const Message& message,
                                                             std::uint32_t whose) const {
-  const auto theirs = all[whose].memory;
+  const std::span<const std::byte> theirs = all[whose].memory;
   if (message.place > theirs.size())
     return Status::corrupt("server group ", whose, " sends a part of slice ", slice.id, " that lies at ", message.place,
                            ", outside of its memory of ", theirs.size(), " bytes");

@@ -20,7 +20,7 @@ namespace dlhost::param {
 struct Neighbours {
   struct One {
     std::uint32_t seat = 0;
-    std::span<const std::byte> memory;
+    std::span<std::byte> memory;
     std::uint32_t machine = 0;
   };
   std::uint32_t rank = 0;      // of this server's group

@@ -47,6 +47,7 @@ Result<std::unique_ptr<Post::EndpointBuffers>> Post::open_line(const Setup& setu
   line->rooms.resize(rooms * line->largest);
   line->pieces.resize(rooms * line->largest);
   for (std::uint32_t piece = 0; piece < rooms; ++piece) line->free.push_back(piece);
+  line->to.assign(rooms, no_seat);
   DLHOST_ASSIGN(line->endpoint, transport.open(*setup.host, {.name = concat("seat", seat_), .secret = setup.secret}));
   if (setup.sealed && far) {
     DLHOST_ASSIGN(line->endpoint,
@@ -67,6 +68,12 @@ Status Post::connect(std::uint32_t seat, const Addresses& addresses) {
   peers_[seat].connected = true;
   peers_[seat].host_name = addresses.host_name;
   return {};
+}
+
+Status Post::reconnect(std::uint32_t seat, const Addresses& addresses) {
+  peers_.at(seat) = {};
+  sent_[seat] = heard_[seat] = 0;
+  return connect(seat, addresses);
 }
 
 Result<PeerId> Post::peer(std::uint32_t seat) const {
@@ -126,6 +133,7 @@ void Post::know(std::uint32_t number, std::span<std::byte> mirror) {
 
 Status Post::send(std::uint32_t seat, Message message, const Shown& shown) {
   MachineQueue& way = ways_[machines_.at(seat)];
+  if (peers_[seat].lost) return {};
   if (way.outbox.full())
     return Status::internal("seat ", seat_, " has more messages under way than it has credit for (",
                             way.outbox.capacity(), ")");
@@ -303,10 +311,12 @@ Status Post::flush_letters(MachineQueue& way) {
     const auto gone = static_cast<std::size_t>(way.outbox.end() - left);
     sent_[*seat] = static_cast<std::uint16_t>(sent_[*seat] + gone);
     way.outbox.erase_end(gone);
-    if (status.ok())
+    if (status.ok()) {
       line.free.pop_back();
-    else if (first.ok())
+      line.to[number] = *seat;
+    } else if (first.ok() && (is_far(*seat) || status.code() != Code::gone)) { // else a completion is about to say it
       first = std::move(status);
+    }
   }
   return first;
 }

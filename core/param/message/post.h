@@ -39,6 +39,8 @@ class MessageHandler {
  public:
   virtual ~MessageHandler() = default;
   virtual Status take(const Message&) = 0;
+  // A seat is gone. True: the others go on without it, and what is sent to it is dropped.
+  virtual Result<bool> lose(std::uint32_t) { return false; }
 };
 
 class Post {
@@ -70,6 +72,10 @@ class Post {
   std::uint32_t epoch() const { return epoch_; }
   Addresses addresses() const;
   Status connect(std::uint32_t seat, const Addresses&);
+  // One that was lost, as another process.
+  Status reconnect(std::uint32_t seat, const Addresses&);
+  // One whose loss is borne, though the transport has not said so yet.
+  void forget(std::uint32_t seat) { drop_letters(seat, line_to(seat)); }
   // On another machine.
   bool is_far(std::uint32_t seat) const { return machines_[seat] != machines_[seat_]; }
 
@@ -162,13 +168,16 @@ class Post {
     std::size_t largest = message_bytes; // of what it sends in one piece
     std::vector<std::byte> rooms, pieces;
     std::vector<std::uint32_t> free;    // of the pieces
+    std::vector<std::uint32_t> to;      // of each piece that is being sent: the seat
     std::unique_ptr<Endpoint> endpoint; // gone first: it uses these to its end
 
     std::span<std::byte> room(std::size_t which) { return std::span(rooms).subspan(which * largest, largest); }
     std::span<std::byte> piece(std::size_t which) { return std::span(pieces).subspan(which * largest, largest); }
   };
+  static constexpr std::uint32_t no_seat = ~std::uint32_t{0};
   struct Peer {
     bool connected = false;
+    bool lost = false; // the others go on without it
     PeerId id = 0;
     std::string host_name = {};
   };
@@ -199,6 +208,8 @@ class Post {
   void measure(MachineQueue&, std::size_t bytes);
   Result<std::size_t> progress_either(Nanoseconds limit, EndpointBuffers*& whose);
   Status deal_with(const Completion&, EndpointBuffers&, MessageHandler&);
+  Status hear_gone(std::uint32_t seat, EndpointBuffers&, MessageHandler&);
+  void drop_letters(std::uint32_t seat, EndpointBuffers&);
   Status receive(const Completion&, EndpointBuffers&, MessageHandler&);
   Status open_bundle(std::span<const std::byte>, std::uint32_t from, MessageHandler&);
   Status open_letter(const BundleReader::Entry&, std::uint32_t from, MessageHandler&);

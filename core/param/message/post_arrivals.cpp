@@ -52,19 +52,14 @@ Result<std::size_t> Post::progress_either(Nanoseconds limit, EndpointBuffers*& w
 
 Status Post::deal_with(const Completion& completion, EndpointBuffers& line, MessageHandler& taker) {
   switch (completion.kind) {
-  case Completion::Kind::sent: line.free.push_back(static_cast<std::uint32_t>(completion.cookie)); return {};
+  case Completion::Kind::sent:
+    line.to[completion.cookie] = no_seat;
+    line.free.push_back(static_cast<std::uint32_t>(completion.cookie));
+    return {};
   case Completion::Kind::received: return receive(completion, line, taker);
   case Completion::Kind::gone: {
     const std::uint32_t seat = seat_of(completion.peer, line);
-    if (seat == peers_.size()) return {};
-    gone_.push_back(seat);
-    // What was to be shown to it will not be, and the others of its machine are to hear what is said all the same.
-    MachineQueue& way = ways_[machines_[seat]];
-    way.waiting.clear();
-    way.states.clear();
-    way.puts_done = way.puts;
-    way.under_way = 0;
-    return Status::gone(name_of(seat), " is gone");
+    return seat == peers_.size() ? Status() : hear_gone(seat, line, taker);
   }
   case Completion::Kind::put: {
     const std::uint64_t number = completion.cookie & ((std::uint64_t{1} << number_bits) - 1);
@@ -74,6 +69,37 @@ Status Post::deal_with(const Completion& completion, EndpointBuffers& line, Mess
   case Completion::Kind::got: return {};
   }
   return {};
+}
+
+Status Post::hear_gone(std::uint32_t seat, EndpointBuffers& line, MessageHandler& taker) {
+  if (!is_far(seat)) {
+    DLHOST_ASSIGN(const bool is_borne, taker.lose(seat));
+    if (is_borne) {
+      drop_letters(seat, line);
+      return {};
+    }
+  }
+  gone_.push_back(seat);
+  // What was to be shown to it will not be, and the others of its machine are to hear what is said all the same.
+  MachineQueue& way = ways_[machines_[seat]];
+  way.waiting.clear();
+  way.states.clear();
+  way.puts_done = way.puts;
+  way.under_way = 0;
+  return Status::gone(name_of(seat), " is gone");
+}
+
+// Those that the transport had taken make no completion any more. What still comes from there it drops itself.
+void Post::drop_letters(std::uint32_t seat, EndpointBuffers& line) {
+  auto& outbox = ways_[machines_[seat]].outbox;
+  const auto left = std::remove_if(outbox.begin(), outbox.end(), [&](const Outgoing& one) { return one.seat == seat; });
+  outbox.erase_end(static_cast<std::size_t>(outbox.end() - left));
+  for (std::uint32_t piece = 0; piece < line.to.size(); ++piece) {
+    if (line.to[piece] != seat) continue;
+    line.to[piece] = no_seat;
+    line.free.push_back(piece);
+  }
+  peers_[seat] = {.lost = true};
 }
 
 Status Post::receive(const Completion& completion, EndpointBuffers& line, MessageHandler& taker) {

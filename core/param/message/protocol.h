@@ -38,6 +38,13 @@
 //   server   aligned   leader     so this slice is, at that version, and lies there; and how many exchanges it had
 //   leader   attest    servers    what they have written down is on the disk when they have answered
 //   server   attested  leader     so it is, in so many lines, with that digest at their end
+//   anyone   lost      leader     that seat is out of this one's reach: its group is to be replaced
+//   leader   join      all        that server group's processes are others, which have begun: they are reached as their
+//                                 new cards say
+//   anyone   joined    leader     so it is; of a server of such a group: its values are there
+//   server   recall    first      what that server group had learned of this slice when it was lost is wanted at a
+//                      group's    place in the sender's memory
+//   server   recalled  server     it lies there, and that version had it
 //   anyone   alive     all        who waits long says so: what was lost before it is missed by then
 //   anyone   failed    all        this one cannot go on, and says why in its memory; nobody waits any more
 //
@@ -85,6 +92,11 @@ enum class Word : std::uint8_t {
   aligned,
   attest,
   attested,
+  lost,
+  join,
+  joined,
+  recall,
+  recalled,
   alive,
   failed
 };
@@ -97,13 +109,15 @@ struct Message {
   SliceId slice = 0;
   std::uint16_t group = 0, rank = 0; // part, taken: the group is which section of the slice
   std::uint64_t step = 0; // part: the round of the exchange; value, seen: which copy of the masters' histories;
-                          // aligned: how many exchanges there were; attested: lines; call: its turn, or 0
-  SampleRange samples;    // of the step; chosen: how many make the version; part: which elements of the slice
+                          // aligned: how many exchanges there were; attested: lines; call: its turn, or 0; join,
+                          // joined, lost: the number of the group that joins, or of the lost seat
+  SampleRange samples;    // of the step; chosen: how many make the version; part: which elements of the slice;
+                          // align, aligned: first: how many times all were aligned
   Version version = 0; // update: computed with; get, settle: at least; value: this one; norm, sums: to be made of it;
                        // call, part, taken: which exchange of the slice; align: through which, 0: of all slices;
                        // attested: their digest
-  std::uint64_t place = 0; // update, part: in the sender's memory; value, seen, aligned: which of the masters' values;
-                           // sums: which
+  std::uint64_t place = 0; // update, part, recall: in the sender's memory; value, seen, aligned: which of the masters'
+                           // values; sums: which; lost: the seat
   double rate = 0;  // update, go: the schedule's, of the step; chosen, folded, align: the weight; norm, sums: the value
   float factor = 1; // chosen: on the rate
 

@@ -47,7 +47,7 @@ Ledger::Ledger(std::unique_ptr<LogFile> file, std::vector<Owned> owned, std::siz
 
 Ledger::~Ledger() { sync().ignore("what comes after the last pause nobody relies on"); }
 
-Status Ledger::begin(const StartPoint& beginning) {
+Status Ledger::begin(const StartPoint& beginning, std::string_view before) {
   nlohmann::ordered_json line{{"begin", beginning.version},
                               {"of", record::to_string(beginning.ledger_of)},
                               {"server", keeping_.server},
@@ -55,6 +55,7 @@ Status Ledger::begin(const StartPoint& beginning) {
                               {"origins", nlohmann::ordered_json::array()},
                               {"slices", nlohmann::ordered_json::array()}};
   if (keeping_.summed) line["summed"] = true;
+  if (!before.empty()) line["again"] = beginning.joining->number;
   for (const SampleOrigin& origin : beginning.origins)
     line["origins"].push_back({origin.step, origin.epoch, origin.index});
   for (std::size_t which = 0; which < owned_.size(); ++which) {
@@ -74,6 +75,12 @@ Status Ledger::begin(const StartPoint& beginning) {
   dropped_.clear();
   exchanges_.clear();
   synced_ = false;
+  for (std::size_t number = 1; !before.empty(); ++number) {
+    const auto end = before.find('\n');
+    if (end == std::string_view::npos || !written_.takes(before.substr(0, end)))
+      return Status::corrupt("line ", number, " of the ledger that a lost server left is not as it was written");
+    before.remove_prefix(end + 1);
+  }
   std::string text = env::json_text(line);
   written_.close(text);
   return file_->append(text);
@@ -155,25 +162,31 @@ Status Ledger::exchanged(std::size_t which, std::uint64_t number, Version learne
 }
 
 Status Ledger::told(std::size_t which, std::uint32_t group, std::uint64_t part, Version learned,
-                    std::span<const Heard> heard) {
+                    std::span<const Heard> heard, std::span<const Outlived> outlived) {
   fmt::format_to(std::back_inserter(exchanges_), "{{\"slice\":{},\"told\":{},\"part\":{},\"learned\":{}",
                  owned_[which].slice->id, group, part, learned);
-  print(heard);
+  print(heard, outlived);
   exchanges_ += "}\n";
   return note_exchange();
 }
 
-Status Ledger::heard(std::size_t which, std::span<const Heard> heard, Version now) {
+Status Ledger::heard(std::size_t which, std::span<const Heard> heard, Version now, std::span<const Outlived> outlived) {
   fmt::format_to(std::back_inserter(exchanges_), "{{\"slice\":{},\"version\":{}", owned_[which].slice->id, now);
-  print(heard);
+  print(heard, outlived);
   exchanges_ += "}\n";
   return note_exchange();
 }
 
-void Ledger::print(std::span<const Heard> heard) {
+void Ledger::print(std::span<const Heard> heard, std::span<const Outlived> outlived) {
   exchanges_ += ",\"heard\":[";
   for (std::size_t i = 0; i < heard.size(); ++i)
     fmt::format_to(std::back_inserter(exchanges_), "{}[{},{}]", i == 0 ? "" : ",", heard[i].group, heard[i].parts);
+  exchanges_ += ']';
+  if (outlived.empty()) return;
+  exchanges_ += ",\"outlived\":[";
+  for (std::size_t i = 0; i < outlived.size(); ++i)
+    fmt::format_to(std::back_inserter(exchanges_), "{}[{},{}]", i == 0 ? "" : ",", outlived[i].group,
+                   outlived[i].version);
   exchanges_ += ']';
 }
 

@@ -11,9 +11,13 @@
 //   {"slice":0,"exchange":3,"learned":30,"version":31}
 //   {"slice":0,"told":2,"part":4,"learned":30,"heard":[[1,7]]}
 //   {"slice":0,"heard":[[1,7],[2,5]],"version":31}
+//   {"slice":0,"heard":[[1,7]],"outlived":[[2,40]],"version":33}
+//   {"begin":29,"again":1,...}
 //
 // Each line ends with its link of a chain (param/server/ledger_chain.h), which is left out here. `of` is the run, its
-// arrangement of workers and servers, and its attempt in that: a file is of one attempt, and has one `begin`.
+// arrangement of workers and servers, and its attempt in that: a file is of one attempt, and begins with `begin`. Where
+// a server group was lost and replaced while the others went on, its servers go on with their files, and begin again
+// there ("again": the how manieth such group it is).
 //
 // A run begins, at first or once more, with all slices at one version, and with the steps that each contributor has
 // done, where a slice does not say otherwise. The words of `made_of` stand for one version each, from `version` on: the
@@ -31,7 +35,8 @@
 //
 // Belongs to a shard and its task; after begin() it allocates nothing, and writes when a line is long or when it is
 // told to sync: before anybody relies on what is in a version. Where versions outlive the server that made them, it
-// writes at once, a line each.
+// writes at once, a line each; where what other groups were told of does, before they are. What such a lost group had
+// learned is told by its version ("outlived").
 #pragma once
 
 #include <compare>
@@ -78,8 +83,9 @@ class Ledger {
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
-  // Everything after that version is void.
-  Status begin(const StartPoint&);
+  // Everything after that version is void. `before`: what lies in the file already, where processes have died and
+  // others go on with it: whole lines.
+  Status begin(const StartPoint&, std::string_view before = {});
   // `which`: of those that it owns.
   Status made(std::size_t which, std::span<const Part>);
   Status dropped(const Part&);
@@ -95,8 +101,17 @@ class Ledger {
     std::uint32_t group = 0;
     std::uint64_t parts = 0;
   };
-  Status told(std::size_t which, std::uint32_t group, std::uint64_t part, Version learned, std::span<const Heard>);
-  Status heard(std::size_t which, std::span<const Heard>, Version now);
+  // Of a lost server group: it had learned what that version of its own had.
+  struct Outlived {
+    std::uint32_t group = 0;
+    Version version = 0;
+    bool operator==(const Outlived&) const = default;
+  };
+  Status told(std::size_t which, std::uint32_t group, std::uint64_t part, Version learned, std::span<const Heard>,
+              std::span<const Outlived> = {});
+  Status heard(std::size_t which, std::span<const Heard>, Version now, std::span<const Outlived> = {});
+  // What made its versions is written when this returns, though not on the disk.
+  Status flush(std::size_t which) { return write(which); }
   // All that is known is on the disk.
   Status sync();
   // What was written so far.
@@ -118,7 +133,7 @@ class Ledger {
   static void print(std::string& to, const Part&);
   Status write(std::size_t which);
   Status write_dropped();
-  void print(std::span<const Heard>);
+  void print(std::span<const Heard>, std::span<const Outlived>);
   Status note_exchange();
   Status write_exchanges();
   Status write_line(); // `line_`

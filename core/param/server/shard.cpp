@@ -47,6 +47,10 @@ Status Shard::make_sync() {
   if (sums_gradients()) {
     DLHOST_ASSIGN(sums_, GradientSums::make(setup_.sync->neighbours, *setup_.store, owned, setup_.contributors.size()));
   } else {
+    if (setup_.sync->mends && !setup_.versions_outlive)
+      setup_.sync->publish = [this](std::size_t which, Version version, std::uint64_t place) {
+        return publish_learned(owned_[which], version, place);
+      };
     DLHOST_ASSIGN(sync_, GroupSync::make(*setup_.sync, owned));
   }
   return {};
@@ -165,18 +169,20 @@ void Shard::put(Owned& owned) {
   owned.handler->consistency->on_put(state);
   setup_.activity->leave();
   if (published_) published_->clear(owned.slice->id);
-  publish(owned);
+  if (!sync_ || !sync_->is_joining()) publish(owned);
 }
 
-Status Shard::keep_ledger(std::unique_ptr<LogFile> file, std::uint32_t server, const StartPoint& beginning) {
+Status Shard::keep_ledger(std::unique_ptr<LogFile> file, std::uint32_t server, const StartPoint& beginning,
+                          std::string_view before) {
   std::vector<Ledger::Owned> slices;
   for (const Owned& owned : owned_)
     slices.push_back({owned.slice, setup_.store->params()[owned.slice->param]->declared.name});
   parts_.reserve(Ledger::most_parts(setup_.contributors.size()));
-  ledger_.emplace(std::move(file), std::move(slices), beginning.steps.size(),
-                  Ledger::Keeping{.server = server, .at_once = published_.has_value(), .summed = setup_.alike});
+  ledger_.emplace(
+      std::move(file), std::move(slices), beginning.steps.size(),
+      Ledger::Keeping{.server = server, .at_once = published_ && setup_.versions_outlive, .summed = setup_.alike});
   if (sync_) sync_->keep(&*ledger_);
-  return ledger_->begin(beginning);
+  return ledger_->begin(beginning, before);
 }
 
 SliceState Shard::state(Owned& owned, std::size_t contributor) const {
@@ -215,7 +221,9 @@ Status Shard::take(const Message& message) {
   case Word::get: return get(owned, message);
   case Word::call:
   case Word::part:
-  case Word::taken: return hear_neighbour(owned, message);
+  case Word::taken:
+  case Word::recall:
+  case Word::recalled: return hear_neighbour(owned, message);
   case Word::align: return align_through(message);
   default: return asked(owned, message);
   }

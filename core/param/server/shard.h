@@ -49,9 +49,10 @@ struct ShardSetup {
   std::uint32_t machine = 0;
   std::vector<std::uint32_t> seats; // of the group's servers
   const Slices* slices = nullptr;
-  const Masters* masters = nullptr;      // which it writes
-  std::span<std::byte> published;        // its memory for what outlives it; empty: nothing is to
-  Store* store = nullptr;                // that borrows them
+  const Masters* masters = nullptr; // which it writes
+  std::span<std::byte> published;   // its memory for what outlives it; empty: nothing is to
+  bool versions_outlive = true;     // then each version does; else what it told other server groups that it learned
+  Store* store = nullptr;           // that borrows them
   std::vector<Contributor> contributors; // by group, then by rank
   std::uint32_t groups = 1;              // of workers, whose contributions come here
   Handlers handlers;
@@ -81,7 +82,14 @@ class Shard {
   void begin(const StartPoint&);
   // From now on, what makes each version is written down.
   // `server`: which it is of all server groups.
-  Status keep_ledger(std::unique_ptr<LogFile>, std::uint32_t server, const StartPoint&);
+  // `before`: what lies in the file already.
+  Status keep_ledger(std::unique_ptr<LogFile>, std::uint32_t server, const StartPoint&, std::string_view before = {});
+
+  // Others have begun before: it asks them for the values, and says to the run's leader when these are there.
+  Status join(std::uint32_t number);
+  // Another server group, with its server of these slices, is gone; or others have taken its place.
+  Status lose(std::uint32_t rank);
+  Status replace(std::uint32_t rank, std::span<std::byte> memory, std::uint32_t number);
 
   // Updates that were not taken, since they had been counted before.
   std::uint64_t repeated() const { return repeated_; }
@@ -204,6 +212,8 @@ class Shard {
   // With other server groups.
   bool is_on(const Owned&) const;
   Status hear_neighbour(Owned&, const Message&);
+  Status hear_of_groups();
+  Status say_joined();
   Status exchange(Owned&);
   Status conclude(Owned&);
   Status conclude_and_tell(Owned&);
@@ -229,6 +239,8 @@ class Shard {
   Status apply(Owned&, std::span<const double> sums = {});
   // What is in the version outlives this server from now on.
   void publish(const Owned&);
+  // And what was learned until then, which lies at that place of this worker's memory.
+  Status publish_learned(const Owned&, Version, std::uint64_t place);
   Status answer_waiting(Owned&);
   // Not ok: the handler serves what is older than its traits promise.
   Status is_fresh(const Owned&, std::size_t asks) const;
@@ -254,6 +266,7 @@ class Shard {
   std::uint64_t repeated_ = 0;
   Arrivals arrivals_;
   std::unique_ptr<GroupSync> sync_;    // of values that server groups make for themselves; null: they do not
+  std::uint32_t joins_ = 0;            // the how manieth group that joined this one is of, until it has said so
   std::unique_ptr<GradientSums> sums_; // of all of them, where they make the same versions
   std::optional<SurvivingVersions> published_;
   std::optional<Ledger> ledger_;

@@ -1,6 +1,7 @@
 // A server and those that own the same slices in other server groups: when an exchange begins, of values or of
 // gradients, and what comes of it.
 #include <algorithm>
+#include <utility>
 
 #include "param/server/shard.h"
 
@@ -39,6 +40,7 @@ Status Shard::hear_neighbour(Owned& owned, const Message& message) {
   if (news == GroupSync::News::over) return conclude_and_tell(owned);
   if (news == GroupSync::News::join) DLHOST_TRY(exchange(owned));
   DLHOST_TRY(go_on_exchanging());
+  DLHOST_TRY(say_joined());
   return say_aligned();
 }
 
@@ -73,6 +75,45 @@ Status Shard::conclude(Owned& owned) {
   publish(owned);
   DLHOST_TRY(exchange(owned));
   DLHOST_TRY(go_on_exchanging());
+  return say_aligned();
+}
+
+Status Shard::join(std::uint32_t number) {
+  joins_ = number;
+  DLHOST_TRY(sync_->recall());
+  return say_joined();
+}
+
+// Contributions may come now.
+Status Shard::say_joined() {
+  if (joins_ == 0 || sync_->is_joining()) return {};
+  for (const Owned& owned : owned_) publish(owned);
+  return setup_.send(leading_seat, {.word = Word::joined, .step = std::exchange(joins_, 0)});
+}
+
+Status Shard::lose(std::uint32_t rank) {
+  if (!sync_) return {};
+  DLHOST_TRY(sync_->lose(rank));
+  return hear_of_groups();
+}
+
+Status Shard::replace(std::uint32_t rank, std::span<std::byte> memory, std::uint32_t number) {
+  if (!sync_) return {};
+  DLHOST_TRY(sync_->join(rank, memory, number));
+  return hear_of_groups();
+}
+
+// Which groups there are has changed.
+Status Shard::hear_of_groups() {
+  for (const Message& message : sync_->early())
+    DLHOST_TRY(hear_neighbour(owned_[owned_by_slice_[message.slice]], message));
+  for (std::size_t which = 0; which < owned_.size(); ++which) {
+    if (sync_->is_joining() || !sync_->has_news(which)) continue;
+    DLHOST_TRY(conclude(owned_[which]));
+    DLHOST_TRY(answer_waiting(owned_[which]));
+    DLHOST_TRY(answer_settled(owned_[which]));
+  }
+  DLHOST_TRY(say_joined());
   return say_aligned();
 }
 
@@ -115,6 +156,7 @@ Status Shard::say_aligned() {
     DLHOST_TRY(setup_.send(leading_seat, {.word = Word::aligned,
                                           .slice = owned.slice->id,
                                           .step = sync_ ? sync_->exchanges(which) : 0,
+                                          .samples = {.first = sync_ ? sync_->times_aligned() : 0, .count = 0},
                                           .version = owned.version,
                                           .place = owned.current}));
   }

@@ -303,9 +303,16 @@ std::size_t Shard::next_history(const Owned& owned) const {
 }
 
 void Shard::publish(const Owned& owned) {
-  if (!published_) return;
+  if (!published_ || !setup_.versions_outlive) return;
   const std::size_t heard = sync_ ? sync_->heard(owned_by_slice_[owned.slice->id]) : 0;
   published_->add(owned.slice->id, {owned.version, owned.current, owned.history, heard, owned.applied});
+}
+
+// What made it is written down first: others that hear of it may outlive this server.
+Status Shard::publish_learned(const Owned& owned, Version version, std::uint64_t place) {
+  if (ledger_) DLHOST_TRY(ledger_->flush(owned_by_slice_[owned.slice->id]));
+  published_->add(owned.slice->id, {.version = version, .value = place, .applied = owned.applied});
+  return {};
 }
 
 void Shard::count_in(Owned& owned) {

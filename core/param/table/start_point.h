@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,13 @@
 #include "record/ledger_head.h"
 
 namespace dlhost::param {
+
+// Of a server group whose processes have taken the place of others in a run that went on meanwhile.
+struct Joining {
+  std::uint32_t number = 0;        // the how manieth such group it is, from 1 on
+  std::uint64_t times_aligned = 0; // so far
+  std::vector<std::uint32_t> lost; // server groups whose processes were gone then, and others' have not joined yet
+};
 
 struct StartPoint {
   // Of a slice that is further, or less far, than others.
@@ -29,6 +37,7 @@ struct StartPoint {
   std::vector<SampleOrigin> origins; // of each source; none: steps are counted from the data's beginning
   std::string ledger;                // the folder in which servers write down what follows; empty: they do not
   record::LedgerOf ledger_of;        // what that is of
+  std::optional<Joining> joining;    // the others have begun before
   bool own_values = false;           // what workers keep for themselves is there; else they begin with the servers'
                                      // values, and their codecs have left out nothing
 
@@ -39,6 +48,11 @@ struct StartPoint {
   }
   const std::vector<std::uint64_t>& steps_of(SliceId slice) const {
     return slices.empty() ? steps : slices[slice].steps;
+  }
+
+  // What it says of all slices, it says of each.
+  void tell_each(std::size_t count) {
+    if (slices.empty()) slices.assign(count, {.version = version, .steps = steps, .others = others});
   }
 
   // `version` and `others` are those of the slices; where all of these are alike, they are not told one by one.

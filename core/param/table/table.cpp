@@ -306,7 +306,9 @@ Status Table::take(const Message& message) {
   case Word::part:
   case Word::taken:
   case Word::align:
-  case Word::attest: return serve(message);
+  case Word::attest:
+  case Word::recall:
+  case Word::recalled: return serve(message);
   case Word::value:
   case Word::seen: {
     if (message.slice >= views_.size() ||

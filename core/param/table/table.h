@@ -24,8 +24,8 @@ class ControlHandler : public MessageHandler {
  public:
   virtual bool calls() const = 0;
   virtual Status attend() = 0;
-  virtual void beat() = 0;  // it gets on, or looks whether it could
-  virtual void watch() = 0; // it waits
+  virtual void beat() = 0;    // it gets on, or looks whether it could
+  virtual Status watch() = 0; // it waits
   // Part of this worker's memory, as it is to be shown to a seat: nothing where that sees it anyway.
   virtual Post::Shown shown(std::uint32_t seat, std::size_t place, std::size_t bytes, record::Cargo) = 0;
 };
@@ -86,8 +86,7 @@ class Table final : public MessageHandler {
   Status progress(Nanoseconds limit = 0) {
     setup_.control->beat();
     DLHOST_TRY(setup_.post->progress(*this, limit));
-    if (limit > 0) setup_.control->watch();
-    return {};
+    return limit > 0 ? setup_.control->watch() : Status();
   }
   // Waits, moving things along, until `done()`.
   template <class Done> Status wait_until(Done done) {
@@ -120,6 +119,7 @@ class Table final : public MessageHandler {
 
   Status send(std::uint32_t seat, Message, const Post::Shown& = {});
   Status take(const Message&) override;
+  Result<bool> lose(std::uint32_t seat) override { return setup_.control->lose(seat); }
 
   // Where this worker's time went, so far.
   struct Times {

@@ -20,7 +20,7 @@ Result<std::unique_ptr<WorkerPool>> ProcessPool::make(Session& leader) {
   pool->processes_.emplace(leader.host(), leader.registry(), folder);
   pool->address_book_.emplace(
       leader.host(), folder, posting, [pool = pool.get()] { return pool->look(); },
-      [pool = pool.get()](std::uint32_t seat) { pool->processes_->kill(seat); });
+      [pool = pool.get()](std::uint32_t seat) { pool->processes_->kill(seat); }, 0);
   return std::unique_ptr<WorkerPool>(std::move(pool));
 }
 
@@ -47,7 +47,7 @@ Status ProcessPool::bequeath(const std::string& run) {
 }
 
 Status ProcessPool::work(Host& host, plugin::Registry& registry, const config::Job& job, const std::string& folder,
-                         std::uint32_t seat, int leader, const Outlives& outlives) {
+                         std::uint32_t seat, int leader, std::uint32_t joins, const Outlives& outlives) {
   DLHOST_ASSIGN(const auto used, env::SharedFolder::join(folder));
   const auto leader_is_there = [&] {
     return env::parent_process() == leader ? Status() : Status::gone("the leader is gone");
@@ -60,7 +60,8 @@ Status ProcessPool::work(Host& host, plugin::Registry& registry, const config::J
   const auto end = [&](std::uint32_t other) {
     if (other == 0 && posting.by_leader && leader_is_there().ok()) env::kill(leader);
   };
-  FolderAddressBook address_book(host, folder, posting, leader_is_there, end);
+  FolderAddressBook address_book(host, folder, posting, leader_is_there, end,
+                                 posting.by_leader ? std::optional(joins) : std::nullopt);
   std::optional<Follower> follower;
   follower.emplace([&](std::uint32_t turn) { return Session::open(host, registry, job, Purpose::training, turn); },
                    address_book, seat);

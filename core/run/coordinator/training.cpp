@@ -342,6 +342,8 @@ Status Training::steps(Outcome& outcome, Observer& observer) {
   if (heads_.run != ledger_of_.run) heads_ = {.run = ledger_of_.run, .all = {}, .steps = {}}; // it began elsewhere
   before_pause_ = judged_;
   if (workers_) DLHOST_TRY(workers_->begin(beginning_, progress_.total_steps));
+  if (workers_ && may_replace_)
+    workers_->replace_by({.may = may_replace_, .tell = tell_replaced_, .step = [this] { return progress_.step; }});
   if (points_ && points_at_once_) DLHOST_TRY(save_to(*points_));
   if (workers_ && !bequeathed_.empty()) DLHOST_TRY(workers_->bequeath(bequeathed_));
   const double before = progress_.seconds;

@@ -121,6 +121,11 @@ class Training {
   }
   // After run(): how far those of all its attempts had come when it was last saved, or ended.
   const record::LedgerHeads& heads() const { return heads_; }
+  // Where there are several workers: those that are lost are replaced while the others go on, where that can be.
+  void replace_by(std::function<bool(const Status&)> may, std::function<void(const record::Replacement&)> tell) {
+    may_replace_ = std::move(may);
+    tell_replaced_ = std::move(tell);
+  }
   // If it is the leader, another goes on with the run in that folder, as soon as it says how the run began.
   void bequeath(std::string run) { bequeathed_ = std::move(run); }
   // After run(): its device is lost, and others of the run's processes go on once this one is gone.
@@ -209,6 +214,8 @@ class Training {
   record::LedgerOf ledger_of_;
   record::LedgerHeads heads_;
   bool lost_ = false; // its device
+  std::function<bool(const Status&)> may_replace_;
+  std::function<void(const record::Replacement&)> tell_replaced_;
   // What the pause behind a step decides; where a worker dies in it, the step and its pause are made once more.
   struct Judged {
     Last validated, tested, saved;

@@ -12,6 +12,15 @@
 
 namespace dlhost::run {
 
+// Workers whose processes can be replaced while the others go on (replacing.h).
+class Replaceable {
+ public:
+  virtual ~Replaceable() = default;
+  virtual bool has_ended(std::uint32_t seat) = 0;
+  // One that has, in the group of that number (roster.h, Admissions).
+  virtual Status restart(std::uint32_t seat, std::uint32_t number) = 0;
+};
+
 class WorkerPool {
  public:
   using Maker = std::function<Result<std::unique_ptr<WorkerPool>>(Session& leader)>;
@@ -25,6 +34,8 @@ class WorkerPool {
   virtual Status start() = 0;
   // Who survives the leader may go on with the run in that folder.
   virtual Status bequeath(const std::string& run) = 0;
+  // Null: none can be replaced.
+  virtual Replaceable* replaceable() { return nullptr; }
   // From the second on, where they are processes.
   virtual std::vector<RunProcess> processes() { return {}; }
   // Not ok: one of them has ended, though nobody said that it is over.

@@ -39,15 +39,38 @@ WorkerProcesses::Worker* WorkerProcesses::find(std::uint32_t seat) {
   return worker == workers_.end() ? nullptr : &*worker;
 }
 
-Status WorkerProcesses::start(std::uint32_t seat) {
-  const std::scoped_lock lock(guard_);
+Result<std::unique_ptr<env::Process>> WorkerProcesses::run(std::uint32_t seat, std::uint32_t number) {
   std::vector<std::string> arguments;
   for (const auto& entry : registry_.catalogue().entries)
     if (entry.exists) arguments.insert(arguments.end(), {"--plugin-dir", entry.where.path});
-  arguments.insert(arguments.end(), {"--verbose", "worker", folder_, concat(seat), concat(env::own_process())});
-  DLHOST_ASSIGN(auto process, env::Process::start_own(arguments, words_of(seat)));
+  arguments.insert(arguments.end(),
+                   {"--verbose", "worker", folder_, concat(seat), concat(env::own_process()), concat(number)});
+  return env::Process::start_own(arguments, words_of(seat));
+}
+
+Status WorkerProcesses::start(std::uint32_t seat) {
+  const std::scoped_lock lock(guard_);
+  DLHOST_ASSIGN(auto process, run(seat, 0));
   workers_.push_back({seat, std::move(process)});
   return {};
+}
+
+// What it said goes to the log, and is not taken for the words of the next.
+Status WorkerProcesses::restart(std::uint32_t seat, std::uint32_t number) {
+  const std::scoped_lock lock(guard_);
+  Worker* const worker = find(seat);
+  if (!worker) return Status::internal("worker ", seat, " is started anew, and was never started");
+  log_words(seat);
+  DLHOST_TRY(host_.disk().write_text(words_of(seat), ""));
+  DLHOST_ASSIGN(worker->process, run(seat, number));
+  worker->told = false;
+  return {};
+}
+
+bool WorkerProcesses::has_ended(std::uint32_t seat) {
+  const std::scoped_lock lock(guard_);
+  const Worker* const worker = find(seat);
+  return worker && worker->process->ended();
 }
 
 void WorkerProcesses::kill(std::uint32_t seat) {

@@ -21,6 +21,9 @@ class WorkerProcesses {
       : host_(host), registry_(registry), folder_(std::move(folder)) {}
 
   Status start(std::uint32_t seat);
+  // One that has ended, anew, in the group of that number (roster.h, Admissions).
+  Status restart(std::uint32_t seat, std::uint32_t number);
+  bool has_ended(std::uint32_t seat);
   // Ends one at once, if it is one of these.
   void kill(std::uint32_t seat);
   // Not ok: one of them has ended.
@@ -43,6 +46,7 @@ class WorkerProcesses {
   };
   std::string words_of(std::uint32_t seat) const { return concat(folder_, "/worker-", seat, ".log"); }
   Worker* find(std::uint32_t seat);
+  Result<std::unique_ptr<env::Process>> run(std::uint32_t seat, std::uint32_t number);
   std::string fate_of(const Worker&);
   void log_words(std::uint32_t seat);
 

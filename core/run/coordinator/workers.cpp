@@ -16,6 +16,7 @@ Result<std::unique_ptr<Workers>> Workers::make(Session& leader, const WorkerPool
 
 Workers::~Workers() {
   if (begun_) seat_->stop().ignore("who cannot be told is gone");
+  replacing_.reset();
   pool_.reset();
   plugin::destroy(plugin::remember("", "", "worker", ""), seat_);
 }
@@ -47,8 +48,15 @@ Status Workers::begin(const param::StartPoint& beginning, std::uint64_t until) {
   return or_who_died(pool_->address_book().meet(0, [this] { return seat_->see_what_was_lost(); }));
 }
 
+void Workers::replace_by(Replacing::Terms terms) {
+  if (!seat_->mends() || !pool_->replaceable()) return;
+  replacing_.emplace(seat_->host(), *pool_, *seat_, std::move(terms));
+  seat_->look_after_lost([this] { return replacing_->look(); });
+}
+
 Status Workers::go(std::uint64_t step, double rate) {
   DLHOST_TRY(seat_->free(until_));
+  if (replacing_) DLHOST_TRY(replacing_->look()); // lets none in while others are held
   settled_ = false;
   seat_->set_away(false);
   return seat_->go(step, rate);
@@ -78,10 +86,14 @@ Status Workers::finish(std::uint64_t steps) {
     DLHOST_TRY(seat_->conclude());
     return seat_->attest();
   }
-  DLHOST_TRY(seat_->free(until_));
-  settled_ = false;
-  seat_->set_away(false);
-  return seat_->wait_for_groups(steps);
+  do {
+    DLHOST_TRY(seat_->free(until_));
+    settled_ = false;
+    seat_->set_away(false);
+    DLHOST_TRY(seat_->wait_for_groups(steps));
+    DLHOST_TRY(settle());
+  } while (replacing_ && !seat_->have_all_made(steps)); // else one was lost that had made them
+  return {};
 }
 
 Status Workers::kill(std::uint32_t worker) {

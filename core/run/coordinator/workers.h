@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "run/coordinator/worker_pool.h"
+#include "run/recovery/replacing.h"
 #include "run/session/session.h"
 #include "run/worker/seat.h"
 
@@ -30,6 +32,9 @@ class Workers {
   const param::StartPoint& reached() const { return seat_->reached(); }
   // And how far the servers' ledgers had come.
   const record::LedgerHeads& heads() const { return seat_->heads(); }
+
+  // Server groups that are lost are replaced while the others go on, where that can be.
+  void replace_by(Replacing::Terms);
 
   // Around each step of the leader's.
   Status go(std::uint64_t step, double rate);
@@ -60,6 +65,7 @@ class Workers {
 
   std::unique_ptr<WorkerPool> pool_;
   std::unique_ptr<Seat> seat_;
+  std::optional<Replacing> replacing_;
   bool begun_ = false;
   bool settled_ = true;     // nobody computes
   std::uint64_t until_ = 0; // steps of all

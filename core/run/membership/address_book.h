@@ -30,6 +30,23 @@ struct Contact {
   std::string convened;                       // by the first worker's device, where devices sum gradients
 };
 
+// Where processes of a server group that take the place of others are let in, while all the others go on
+// (core/run/recovery/replacing.h). Each such group has a number, from 1 on.
+class Admissions {
+ public:
+  virtual ~Admissions() = default;
+  // Of the run's leader: the cards of those seats are to be put anew.
+  virtual Status invite(std::span<const std::uint32_t> seats) = 0;
+  // It is there.
+  virtual bool has_come(std::uint32_t seat) = 0;
+  // All that go on reach them.
+  virtual Status admit(const param::Joining&) = 0;
+  // Of a process of such a group, whose number this is; else 0.
+  virtual std::uint32_t number() const = 0;
+  // Until it is admitted.
+  virtual Result<param::Joining> admitted() = 0;
+};
+
 // Each wait ends when what it waits for is there, or, with the reason, when one of them failed.
 class AddressBook {
  public:
@@ -46,6 +63,8 @@ class AddressBook {
   std::uint32_t seats() const { return static_cast<std::uint32_t>(machines().size()); }
   virtual Status put(std::uint32_t seat, Contact) = 0;
   virtual Result<Contact> contact(std::uint32_t seat) = 0;
+  // Null: processes are not replaced while others go on.
+  virtual Admissions* admissions() { return nullptr; }
   virtual Status begin(const param::StartPoint&) = 0;
   virtual Result<param::StartPoint> begun() = 0;
   // Returns when all have come here as often as this one. `meanwhile` is called again and again; not ok: it waits no

@@ -11,6 +11,12 @@ namespace dlhost::run {
 namespace {
 
 constexpr Nanoseconds pause_at_roster = 1'000'000;
+
+std::string begin_name_of(std::uint32_t joins) {
+  return joins == 0 ? FolderAddressBook::begin_name : concat("begin-", joins, ".json");
+}
+std::string admission_name(std::uint32_t joins) { return concat("admission-", joins, ".json"); }
+
 // Keys are bytes, which JSON has no words for.
 std::vector<std::string> hex(const std::vector<std::string>& keys) {
   std::vector<std::string> texts;
@@ -83,11 +89,13 @@ Status FolderAddressBook::begin(const param::StartPoint& beginning) {
   const record::LedgerOf& of = beginning.ledger_of;
   text["ledger_of"] = {of.run, of.arrangement, of.attempt};
   for (const auto& origin : beginning.origins) text["origins"].push_back({origin.step, origin.epoch, origin.index});
-  return host_.disk().write_text(at(begin_name), env::json_text(text));
+  const std::uint32_t joins = beginning.joining ? beginning.joining->number : 0;
+  return host_.disk().write_text(at(begin_name_of(joins)), env::json_text(text));
 }
 
 Result<param::StartPoint> FolderAddressBook::begun() {
-  DLHOST_ASSIGN(const auto text, await(begin_name));
+  const std::string name = begin_name_of(number());
+  DLHOST_ASSIGN(const auto text, await(name));
   try {
     const auto said = env::parse_json(text);
     param::StartPoint beginning{
@@ -103,16 +111,46 @@ Result<param::StartPoint> FolderAddressBook::begun() {
       beginning.origins.push_back({origin.at(0), origin.at(1), origin.at(2)});
     return beginning;
   } catch (const nlohmann::json::exception& error) {
-    return Status::corrupt(at(begin_name), " is damaged: ", record::json_fault(error));
+    return Status::corrupt(at(name), " is damaged: ", record::json_fault(error));
   }
 }
 
 Status FolderAddressBook::meet(std::uint32_t seat, const Meanwhile& meanwhile) {
+  if (number() > 0) return {}; // the others have met
   const auto name = [&](std::uint32_t who) { return met_name(who, met_[seat]); };
   DLHOST_TRY(host_.disk().write_text(at(name(seat)), "here\n"));
   for (std::uint32_t other = 0; other < seats(); ++other) DLHOST_TRY(await(name(other), meanwhile).status());
   ++met_[seat];
   return {};
+}
+
+// Nor is what one that came to nothing has said.
+Status FolderAddressBook::invite(std::span<const std::uint32_t> seats) {
+  Disk& disk = host_.disk();
+  DLHOST_TRY(MeetingFolder::forget_failure(disk, folder_));
+  for (const std::uint32_t seat : seats)
+    if (disk.exists(at(card_name(seat)))) DLHOST_TRY(disk.remove(at(card_name(seat))));
+  return {};
+}
+
+bool FolderAddressBook::has_come(std::uint32_t seat) { return host_.disk().exists(at(card_name(seat))); }
+
+Status FolderAddressBook::admit(const param::Joining& joining) {
+  const nlohmann::json text{{"times_aligned", joining.times_aligned}, {"lost", joining.lost}};
+  return host_.disk().write_text(at(admission_name(joining.number)), env::json_text(text));
+}
+
+Result<param::Joining> FolderAddressBook::admitted() {
+  const std::string name = admission_name(number());
+  DLHOST_ASSIGN(const auto text, await(name));
+  try {
+    const auto said = env::parse_json(text);
+    return param::Joining{.number = number(),
+                          .times_aligned = said.at("times_aligned"),
+                          .lost = said.at("lost").get<std::vector<std::uint32_t>>()};
+  } catch (const nlohmann::json::exception& error) {
+    return Status::corrupt(at(name), " is damaged: ", record::json_fault(error));
+  }
 }
 
 Status FolderAddressBook::failure() { return MeetingFolder::failure(host_.disk(), folder_); }

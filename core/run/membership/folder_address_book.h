@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include <dlhost/host.h>
@@ -12,14 +13,15 @@
 
 namespace dlhost::run {
 
-class FolderAddressBook final : public AddressBook {
+class FolderAddressBook final : public AddressBook, private Admissions {
  public:
   // `look`: asked whenever it waits; not ok: somebody is gone who has left no word. `end`: ends the process of a seat,
-  // as far as that is this one's business.
+  // as far as that is this one's business. `joins`: the number of the group that this process joins with, 0 where it
+  // began with all; none: groups that are lost are not replaced.
   FolderAddressBook(Host& host, std::string folder, Posting posting, std::function<Status()> look,
-                    std::function<void(std::uint32_t)> end)
+                    std::function<void(std::uint32_t)> end, std::optional<std::uint32_t> joins = {})
       : host_(host), folder_(std::move(folder)), posting_(std::move(posting)), look_(std::move(look)),
-        end_(std::move(end)), met_(posting_.machines.size()) {}
+        end_(std::move(end)), joins_(joins), met_(posting_.machines.size()) {}
 
   const std::vector<std::uint32_t>& machines() const override { return posting_.machines; }
   std::span<const std::byte> secret() const override { return std::as_bytes(std::span(posting_.secret)); }
@@ -27,6 +29,7 @@ class FolderAddressBook final : public AddressBook {
   std::string host_name() const override { return posting_.host_name; }
   Status put(std::uint32_t seat, Contact) override;
   Result<Contact> contact(std::uint32_t seat) override;
+  Admissions* admissions() override { return joins_ ? this : nullptr; }
   Status begin(const param::StartPoint&) override;
   Result<param::StartPoint> begun() override;
   using AddressBook::meet;
@@ -41,6 +44,11 @@ class FolderAddressBook final : public AddressBook {
   static constexpr const char* begin_name = "begin.json";
 
  private:
+  Status invite(std::span<const std::uint32_t> seats) override;
+  bool has_come(std::uint32_t seat) override;
+  Status admit(const param::Joining&) override;
+  std::uint32_t number() const override { return joins_.value_or(0); }
+  Result<param::Joining> admitted() override;
   std::string at(const std::string& name) const { return folder_ + "/" + name; }
   Result<std::string> await(const std::string& name, const Meanwhile& = nullptr);
 
@@ -49,6 +57,7 @@ class FolderAddressBook final : public AddressBook {
   const Posting posting_;
   const std::function<Status()> look_;
   const std::function<void(std::uint32_t)> end_;
+  const std::optional<std::uint32_t> joins_;
   std::vector<int> met_; // how often each has come
 };
 

@@ -75,4 +75,8 @@ void MeetingFolder::fail(Disk& disk, const std::string& folder, const Status& st
   disk.write_text(failure_in(folder), words_of(status)).ignore("whoever waits notices that this one is gone");
 }
 
+Status MeetingFolder::forget_failure(Disk& disk, const std::string& folder) {
+  return disk.exists(failure_in(folder)) ? disk.remove(failure_in(folder)) : Status();
+}
+
 } // namespace dlhost::run

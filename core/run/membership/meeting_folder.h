@@ -31,6 +31,7 @@ class MeetingFolder {
   // Why they cannot begin, if somebody has said so; the first reason counts.
   static Status failure(Disk&, const std::string& folder);
   static void fail(Disk&, const std::string& folder, const Status&);
+  static Status forget_failure(Disk&, const std::string& folder);
 
   // A reason as it is written down, and sent to other machines.
   static std::string words_of(const Status&);

@@ -13,7 +13,8 @@ struct Orders {
 
   bool may_come(param::Word word, std::uint32_t seat) const {
     switch (word) {
-    case param::Word::put: return seat == param::leading_seat;
+    case param::Word::put:
+    case param::Word::join: return seat == param::leading_seat;
     case param::Word::go:
     case param::Word::free:
     case param::Word::hold: return seat == leader;

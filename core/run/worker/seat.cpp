@@ -31,7 +31,8 @@ Seat::Seat(Session& session, AddressBook& address_book, std::uint32_t number)
     : session_(session), address_book_(address_book), number_(number), seats_(address_book.seats()),
       servers_(static_cast<std::uint32_t>(session.job().topology.servers_per_group)),
       far_(std::ranges::count(address_book.machines(), address_book.machines()[number]) < std::ptrdiff_t{seats_}),
-      own_(seats_), done_(seats_), idle_(seats_), silences_(seats_) {}
+      own_(seats_), done_(seats_), idle_(seats_), silences_(seats_), lost_(seats_),
+      joins_(static_cast<std::size_t>(session.job().topology.server_groups)) {}
 
 // Endpoints put from this one's memory, and others into it, to their end.
 Seat::~Seat() {
@@ -179,8 +180,15 @@ std::span<std::byte> Seat::contribution(const param::Param& param) {
 Status Seat::connect() {
   const std::uint32_t lodging = *remote_masters_of(place_.server_group, machine());
   for (std::uint32_t other = 0; other < seats_; ++other) {
-    if (other == number_) continue;
+    if (other == number_ || lost_[other]) continue;
     DLHOST_ASSIGN(const Contact contact, address_book_.contact(other));
+    if (joining_ && server_group_of(other) != place_.server_group) { // some may have ended meanwhile
+      reach_or_lose(other, contact);
+      const std::uint32_t group = server_group_of(other);
+      if (lost_[other] && group == 0) return Status::gone("worker ", other, " is gone");
+      if (lost_[other]) joining_->lost.push_back(group);
+      continue;
+    }
     if (other != lodging || number_ == lodging) DLHOST_TRY(post_->connect(other, contact.addresses));
     if (post_->is_far(other)) {
       if (contact.bytes != layout_->exchanged || contact.mirrors.size() != seats_ ||
@@ -207,6 +215,7 @@ Status Seat::make_shard() {
       .slices = &layout_->slices,
       .masters = &lent_->masters,
       .published = published(number_),
+      .versions_outlive = outlived(),
       .store = &session_.store(),
       .groups = place_.served,
       .handlers = agreement_->handlers(session_.store()),
@@ -277,6 +286,11 @@ param::CodecUse Seat::codec_use() const {
 }
 
 Status Seat::join() {
+  if (auto* admissions = address_book_.admissions(); admissions && admissions->number() > 0) {
+    DLHOST_ASSIGN(joining_, admissions->admitted());
+    for (const std::uint32_t group : joining_->lost)
+      for (const std::uint32_t seat : seats_of(group)) lost_[seat] = true;
+  }
   DLHOST_TRY(connect());
   param::Table::Setup setup{
       .host = &session_.host(),
@@ -325,11 +339,14 @@ Status Seat::begin(const param::StartPoint& beginning) {
     spread_states();
     fill_other_masters(beginning);
     DLHOST_TRY(show_beginning(beginning));
+  } else if (joining_) {
+    DLHOST_TRY(bring_values());
   } else { // others are told as well: whoever waits hears their calls
     DLHOST_TRY(table_->wait_until([this] { return is_over(put_ || stopped_, on(Awaited::What::beginning, 0)); }));
     if (put_) DLHOST_TRY(land_states());
   }
   param::StartPoint here = beginning.seen_by(place_.server_group);
+  here.joining = joining_;
   if (here.slices.size() != layout_->slices.size()) here.slices.clear(); // they were cut otherwise
   table_->begin(here);
   if (layout_->coding) layout_->coding->clear(own_[number_].bytes, here.own_values);
@@ -341,6 +358,12 @@ Status Seat::begin(const param::StartPoint& beginning) {
   if (begun_.slices.size() != layout_->slices.size()) begun_.slices.clear();
   reached_ = begun_;
   reached_.own_values = true;
+  may_lose_ = true;
+  if (joining_) {
+    if (shard_) DLHOST_TRY(shard_->join(joining_->number));
+    DLHOST_TRY(table_->wait_until([this] { return is_over(put_ || stopped_, on(Awaited::What::beginning, 0)); }));
+    if (put_) DLHOST_TRY(land_states());
+  }
   begun_at_ = session_.host().clock().now();
   set_away(false);
   return {};

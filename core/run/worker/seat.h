@@ -42,6 +42,7 @@ class Seat final : public param::SharedParams, public param::DeviceSums, private
   ~Seat() override;
 
   const Place& place() const { return place_; }
+  Host& host() const { return session_.host(); }
   bool joint() const { return traits_.joint; } // all groups' contributions make an update together
   bool leads() const { return number_ == 0 || (!in_step_ && place_.rank == 0); }
 
@@ -103,6 +104,36 @@ class Seat final : public param::SharedParams, public param::DeviceSums, private
   // first; where groups make each step together, what all slices have. Only where it can. Not found: servers had not
   // begun.
   Result<param::StartPoint> salvage();
+
+  // Where the others go on without a server group that is lost (replacing.h); the run's leader's. `look`: called
+  // whenever it waits. Not ok: it does not go on.
+  bool mends() const;
+  void look_after_lost(std::function<Status()> look) { look_ = std::move(look); }
+  bool has_lost() const { return std::ranges::find(lost_, true) != lost_.end(); }
+  bool has_lost(std::uint32_t server_group) const;
+  bool has_lost_all(std::uint32_t server_group) const;
+  std::vector<std::uint32_t> seats_of(std::uint32_t server_group) const;
+  // Where a group goes on that takes the place of a lost one: with what that had learned, as others may have heard it.
+  param::StartPoint left_by(std::uint32_t server_group) const;
+  // All are to reach its new processes, which have come; not while the others stand still.
+  bool may_admit() const { return !holds_ && !admission_; }
+  // The cards of its processes may go: those that are let in now read the cards of all, and all read theirs.
+  bool may_restart(std::uint32_t server_group) const {
+    return !admission_ || (admission_->server_group == server_group && is_reached());
+  }
+  Status admit(std::uint32_t server_group, param::Joining);
+  bool is_reached() const; // by all
+  param::Joining joining() const;
+  bool has_joined() const; // its values are there
+  // It makes steps now. One that was lost meanwhile is given up instead.
+  Status release();
+  void give_up_admission() { admission_.reset(); }
+  // How long others stood still since that was asked last because a group was lost.
+  Nanoseconds take_stood_still() { return std::exchange(stood_still_, 0); }
+  // Of each worker, as it shows them.
+  std::vector<std::uint64_t> steps_shown() const;
+  // At the last hold(), all had made so many.
+  bool have_all_made(std::uint64_t steps) const;
 
   // Of a group's leader that is not the run's: how many steps it may make by now; none: it is over.
   Result<std::optional<std::uint64_t>> freed(std::uint64_t done);
@@ -171,6 +202,7 @@ class Seat final : public param::SharedParams, public param::DeviceSums, private
   param::Masters& lent_masters() const;
   const param::Masters& masters_of(std::uint32_t server_group) const;
   Status map_other_masters();
+  Status map_masters_of(std::uint32_t server_group);
   // Other machines.
   bool has_near() const; // others of its own
   bool has_far() const { return far_; }
@@ -224,6 +256,7 @@ class Seat final : public param::SharedParams, public param::DeviceSums, private
                               std::uint32_t server) const;
   std::size_t rows_bound() const { return static_cast<std::size_t>(session_.job().topology.exchange_memory); }
   Status align();
+  Status align_those_left();
   Status align_exchanges();
   bool chooses_steps() const { return traits_.by_step && !traits_.folds; }
   Status ask_what_is_undecided();
@@ -241,6 +274,21 @@ class Seat final : public param::SharedParams, public param::DeviceSums, private
   // Of each worker, what its codec had kept when it had sent what is in that.
   std::vector<param::TensorPlace> kept_by_codec(std::uint32_t seat);
   Status find_heads();
+  Result<std::optional<record::LedgerHead>> find_head(std::uint32_t server) const;
+  Status find_heads_of_lost();
+  // Of a lost server group.
+  std::optional<Version> learned_by(std::uint32_t server_group, const param::Slice&, std::span<float> learned) const;
+  param::SurvivingVersions published_of(std::uint32_t server_group, const param::Slice&) const;
+  Status lose_group(std::uint32_t server_group);
+  Status hear_lost(const param::Message&);
+  Status hear_join(const param::Message&);
+  Status hear_joined(const param::Message&);
+  Status reach(std::uint32_t seat, const Contact&);
+  void reach_or_lose(std::uint32_t seat, const Contact&);
+  Status bring_values(); // that those who have begun before have
+  // The same, where all else is.
+  void count_left(std::uint32_t server_group, param::StartPoint&) const;
+  void count_lost_in(param::StartPoint&) const;
   Result<Outlasting> outlasting(std::uint32_t server_group) const;
   std::span<std::byte> outlasted(std::size_t param, const std::vector<Outlasting>&);
   param::StartPoint reached_by(const std::vector<Outlasting>&) const;
@@ -263,7 +311,8 @@ class Seat final : public param::SharedParams, public param::DeviceSums, private
   Status take(const param::Message&) override;
   bool calls() const override { return holder_.has_value(); }
   Status attend() override;
-  void watch() override;
+  Status watch() override;
+  Result<bool> lose(std::uint32_t seat) override;
   Awaited awaited() const; // by this one, at this moment
   std::string awaited_by(std::uint32_t seat) const;
   std::uint64_t staleness_of(std::uint32_t seat) const;
@@ -405,6 +454,27 @@ class Seat final : public param::SharedParams, public param::DeviceSums, private
   std::uint64_t alive_at_ = ~std::uint64_t{0};   // steps done, when it last looked whether it waits long
   Nanoseconds says_alive_ = 0, alive_pause_ = 0; // when it says so again, and how long after the last time
   param::StartPoint begun_, reached_;
+
+  // Of groups that may be lost.
+  bool may_lose_ = false;                 // all have begun
+  std::vector<bool> lost_;                // seats
+  std::vector<std::uint64_t> joins_;      // of each server group, the number of the one that joined last
+  std::uint64_t losses_ = 0;              // so far
+  std::optional<param::Joining> joining_; // this one's group joins, or joined, those that had begun before
+  // The run's leader's.
+  std::function<Status()> look_;
+  bool holds_ = false;      // the others stand still, or are about to
+  std::uint64_t until_ = 0; // the step up to which they are free
+  struct Admission {
+    std::uint32_t server_group = 0;
+    param::Joining joining;
+    std::vector<bool> reached; // of each seat: it reaches the new processes
+    std::uint32_t joined = 0;  // servers of the group
+  };
+  std::optional<Admission> admission_;
+  std::uint64_t times_aligned_ = 0;
+  std::vector<record::LedgerHead> heads_of_lost_;
+  Nanoseconds stood_still_ = 0;
 };
 
 } // namespace dlhost::run

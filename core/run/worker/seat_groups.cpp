@@ -37,8 +37,12 @@ std::optional<param::GroupSync::Setup> Seat::sync_setup() {
       .in_step = in_step_,
       .outlived = outlived(),
       .rows_bound = rows_bound(),
+      .mends = mends(),
       .masters = &lent_masters(),
-      .store = &session_.store()};
+      .store = &session_.store(),
+      .outlived_by = [this](std::uint32_t group, const param::Slice& slice,
+                            std::span<float> learned) { return learned_by(group, slice, learned); },
+      .publish = nullptr};
   for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
     const std::uint32_t seat = home_of(group) + number_ - home_of(place_.server_group);
     setup.neighbours.all.push_back({seat, own_[seat].bytes, address_book_.machines()[seat]});
@@ -85,19 +89,22 @@ Status Seat::can_encode_exchanges() const {
 }
 
 Status Seat::map_other_masters() {
-  for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
-    if (group == place_.server_group) continue;
-    const auto lodging = remote_masters_of(group, machine());
-    OtherMasters& other = other_masters_[group - (group > place_.server_group ? 1 : 0)];
-    if (lodging) {
-      DLHOST_ASSIGN(const Contact contact, address_book_.contact(*lodging));
-      DLHOST_ASSIGN(other.region, post_->map(*lodging, contact.masters));
-    }
-    const auto bytes = lodging ? other.region->bytes() : other.board.bytes();
-    if (bytes.size() < other.masters.bytes())
-      return Status::internal("worker ", *lodging, " has a net of other params than worker ", number_);
-    other.masters.lie_at(bytes, false);
+  for (std::uint32_t group = 0; group < place_.server_groups; ++group)
+    if (group != place_.server_group && !has_lost(group)) DLHOST_TRY(map_masters_of(group));
+  return {};
+}
+
+Status Seat::map_masters_of(std::uint32_t server_group) {
+  const auto lodging = remote_masters_of(server_group, machine());
+  OtherMasters& other = other_masters_[server_group - (server_group > place_.server_group ? 1 : 0)];
+  if (lodging) {
+    DLHOST_ASSIGN(const Contact contact, address_book_.contact(*lodging));
+    DLHOST_ASSIGN(other.region, post_->map(*lodging, contact.masters));
   }
+  const auto bytes = lodging ? other.region->bytes() : other.board.bytes();
+  if (bytes.size() < other.masters.bytes())
+    return Status::internal("worker ", *lodging, " has a net of other params than worker ", number_);
+  other.masters.lie_at(bytes, false);
   return {};
 }
 
@@ -175,15 +182,35 @@ std::span<std::byte> Seat::newest_history(std::uint32_t server_group, std::size_
 
 // What was folded is in the values, replicas become one, and each server group's versions are known.
 Status Seat::align() {
+  if (!mends()) return align_those_left();
+  // Those that were to tell a group that is lost meanwhile tell others instead: all say anew that they are aligned.
+  std::uint64_t losses = 0;
+  std::optional<Nanoseconds> lost_at;
+  do {
+    losses = losses_;
+    DLHOST_TRY(align_those_left());
+    if (losses != losses_ && !lost_at) lost_at = session_.host().clock().now();
+  } while (losses != losses_);
+  if (lost_at) stood_still_ += session_.host().clock().now() - *lost_at;
+  return {};
+}
+
+Status Seat::align_those_left() {
+  const std::uint64_t losses = losses_;
+  ++times_aligned_;
   aligned_.assign(place_.server_groups, std::vector<Aligned>(layout_->slices.size()));
-  unaligned_ = layout_->slices.size() * place_.server_groups;
+  unaligned_ = 0;
   for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
+    if (has_lost(group)) continue;
+    unaligned_ += layout_->slices.size();
     if (traits_.by_step && traits_.folds)
       DLHOST_TRY(table_->send(home_of(group), {.word = param::Word::complete}));
     else
       DLHOST_TRY(tell(servers_of(group), {.word = param::Word::align}));
   }
-  const auto answered = [&] { return is_over(unaligned_ == 0, on(Awaited::What::answers, Awaited::nobody)); };
+  const auto answered = [&] {
+    return is_over(unaligned_ == 0 || losses != losses_, on(Awaited::What::answers, Awaited::nobody));
+  };
   DLHOST_TRY(table_->wait_until(answered));
   DLHOST_TRY(align_exchanges());
   return table_->wait_until(answered);
@@ -196,7 +223,7 @@ Status Seat::align_exchanges() {
     std::uint64_t most = 0;
     for (const auto& group : aligned_) most = std::max(most, group[slice.id].exchanges);
     for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
-      if (aligned_[group][slice.id].exchanges == most) continue;
+      if (has_lost(group) || aligned_[group][slice.id].exchanges == most) continue;
       ++unaligned_;
       DLHOST_TRY(table_->send(home_of(group) + slice.server,
                               {.word = param::Word::align, .slice = slice.id, .version = most}));

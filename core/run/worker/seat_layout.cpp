@@ -33,7 +33,8 @@ Seat::Layout::Layout(const param::Store& store, const Seat& seat)
   numbers = vitals + sizeof(Vitals);
   words = numbers + most_metrics * 2 * sizeof(double);
   published = words + words_bytes;
-  bytes = exchanged = published + (seat.outlived() ? param::SurvivingVersions::bytes(slices.size(), seat.seats_) : 0);
+  bytes = exchanged =
+      published + (seat.outlived() || seat.mends() ? param::SurvivingVersions::bytes(slices.size(), seat.seats_) : 0);
   if (seat.sync_ && seat.serves())
     bytes += seat.exchanged_bytes(slices, coding ? &*coding : nullptr, seat.place_.server_group,
                                   seat.number_ - seat.home_of(seat.place_.server_group));

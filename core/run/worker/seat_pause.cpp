@@ -65,8 +65,10 @@ Status Seat::ask_what_is_undecided() {
 Status Seat::see_where_all_are() {
   DLHOST_TRY(until_answered(&param::Table::look));
   param::StartPoint reached{.others = std::vector<Version>(place_.server_groups - 1), .own_values = true};
-  for (std::uint32_t seat = 0; seat < seats_; ++seat)
-    reached.steps.push_back(std::max(begun_.steps[seat], vitals(seat).steps.load(std::memory_order_acquire)));
+  const auto done = [&](std::uint32_t seat) {
+    return std::max(begun_.steps[seat], vitals(seat).steps.load(std::memory_order_acquire));
+  };
+  for (std::uint32_t seat = 0; seat < seats_; ++seat) reached.steps.push_back(done(seat));
   for (std::uint32_t group = 0; traits_.by_step && group < place_.groups; ++group) {
     std::uint64_t steps = reached.of_group(group, place_.workers);
     if (!undecided_.empty()) steps = std::min(steps, undecided_[group]);
@@ -82,6 +84,7 @@ Status Seat::see_where_all_are() {
       there.others.push_back(aligned_.empty() ? reached_.version_of(slice.id, group)
                                               : aligned_[group][slice.id].version);
   }
+  if (has_lost()) count_lost_in(reached);
   reached.sum_up();
   if (!shares_params()) reached.version = reached.of_group(0, place_.workers); // as servers would have made
   reached_ = std::move(reached);

@@ -8,9 +8,10 @@
 namespace dlhost::run {
 
 std::span<std::byte> Seat::published(std::uint32_t seat) const {
-  return outlived() ? own_[seat].bytes.subspan(layout_->published,
-                                               param::SurvivingVersions::bytes(layout_->slices.size(), seats_))
-                    : std::span<std::byte>();
+  return outlived() || mends()
+             ? own_[seat].bytes.subspan(layout_->published,
+                                        param::SurvivingVersions::bytes(layout_->slices.size(), seats_))
+             : std::span<std::byte>();
 }
 
 void Seat::retire() {
@@ -27,7 +28,7 @@ void Seat::await_retirement(const std::function<void(std::uint32_t seat)>& end) 
   const Nanoseconds begin = clock.now();
   const auto gone = this->gone();
   for (std::uint32_t seat = 1; seat < seats_; ++seat) {
-    if (seat == number_ || std::ranges::find(gone, seat) != gone.end()) continue;
+    if (seat == number_ || lost_[seat] || std::ranges::find(gone, seat) != gone.end()) continue;
     while (!vitals(seat).retired.load(std::memory_order_acquire)) {
       if (clock.now() - begin > patience) {
         end(seat);
@@ -41,8 +42,7 @@ void Seat::await_retirement(const std::function<void(std::uint32_t seat)>& end) 
 std::optional<param::SurvivingVersions> Seat::published_by(std::uint32_t server_group,
                                                            const param::Slice& slice) const {
   if (!outlived()) return {};
-  const std::uint32_t home = home_of(server_group), next = home_of(server_group + 1);
-  return param::SurvivingVersions(published(home + slice.server), next - home);
+  return published_of(server_group, slice);
 }
 
 Result<Seat::Outlasting> Seat::outlasting(std::uint32_t server_group) const {

@@ -51,8 +51,12 @@ Status Seat::take(const Message& message) {
     undecided_[message.group] = message.step;
     return {};
   case Word::attested: return hear_attested(message);
+  case Word::lost: return hear_lost(message);
+  case Word::join: return hear_join(message);
+  case Word::joined: return hear_joined(message);
   case Word::aligned: {
     const std::uint32_t group = server_group_of(message.seat);
+    if (mends() && message.samples.first != times_aligned_) return {}; // all were asked again since
     if (unaligned_ == 0 || message.slice >= layout_->slices.size() ||
         message.seat - home_of(group) != layout_->slices[message.slice].server ||
         message.place >= lent_masters().values(layout_->slices[message.slice].param))
@@ -100,11 +104,14 @@ Status Seat::rest_those_led() {
     for (std::uint32_t group = 1; group < place_.groups; ++group) held.push_back(group * place_.workers);
   for (const std::uint32_t seat : held) idle_[seat] = false;
   DLHOST_TRY(tell(held, {.word = Word::hold}));
-  return table_->wait_until(
-      [&] { return all_of(held, Awaited::What::rest, [&](std::uint32_t seat) { return bool(idle_[seat]); }); });
+  const auto rests = [&](std::uint32_t seat) { return idle_[seat] || has_lost(server_group_of(seat)); };
+  return table_->wait_until([&] { return all_of(held, Awaited::What::rest, rests); });
 }
 
 Status Seat::hold() {
+  // A group that is being let in comes to its first step before.
+  DLHOST_TRY(table_->wait_until([this] { return is_over(!admission_, on(Awaited::What::rest, Awaited::nobody)); }));
+  holds_ = true;
   // Others go on meanwhile: whether this one's last step counts is as good as decided by them.
   if (chooses_steps()) DLHOST_TRY(until_answered(&param::Table::receive));
   DLHOST_TRY(rest_those_led());
@@ -152,9 +159,12 @@ Status Seat::stop() {
 // Leaders free those whom they held: held by one and freed by another, a worker could hear of both in the wrong order,
 // and go on while it is thought to stand still.
 Status Seat::free(std::uint64_t until) {
+  holds_ = false;
+  until_ = until;
   if (in_step_ || std::exchange(others_free_, true)) return {};
   for (std::uint32_t group = 1; group < place_.groups; ++group)
-    DLHOST_TRY(table_->send(group * place_.workers, {.word = Word::free, .step = until}));
+    if (!has_lost(server_group_of(group * place_.workers)))
+      DLHOST_TRY(table_->send(group * place_.workers, {.word = Word::free, .step = until}));
   return {};
 }
 
@@ -175,7 +185,7 @@ Status Seat::conclude() {
 Status Seat::wait_for_groups(std::uint64_t steps) {
   return table_->wait_until([&] {
     for (std::uint32_t group = 1; group < place_.groups; ++group)
-      if (const std::uint32_t first = group * place_.workers; done_[first] < steps)
+      if (const std::uint32_t first = group * place_.workers; done_[first] < steps || has_lost(server_group_of(first)))
         return is_over(false, on(Awaited::What::steps, first));
     return is_over(true, {});
   });

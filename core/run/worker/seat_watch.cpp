@@ -119,15 +119,16 @@ Status Seat::see_what_was_lost() {
 }
 
 // Time counts only as far as this one looks: a whole run may be stopped for a while, and go on.
-void Seat::watch() {
+Status Seat::watch() {
+  if (look_) DLHOST_TRY(look_());
   const Nanoseconds now = session_.host().clock().now();
-  if (now - looked_ < shortest_look) return;
+  if (now - looked_ < shortest_look) return {};
   say_alive(now);
   const Nanoseconds passed = std::min(now - std::exchange(looked_, now), longest_look);
   const Nanoseconds limit = longest_silence();
-  if (limit == 0) return;
+  if (limit == 0) return {};
   for (std::uint32_t seat = 0; seat < seats_; ++seat) {
-    if (seat == number_) continue;
+    if (seat == number_ || lost_[seat]) continue;
     silences_[seat].lasts += passed;
     if (!hangs(seat, limit) || std::exchange(silences_[seat].told, true)) continue;
     const Vitals& shown = vitals(seat);
@@ -143,6 +144,7 @@ void Seat::watch() {
                                        "; a longer recovery.timeout gives it more time"));
     address_book_.end(seat);
   }
+  return {};
 }
 
 // Others go on while they are looked at: what one has may be newer than what its server had a moment ago.

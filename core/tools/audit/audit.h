@@ -38,10 +38,12 @@ struct Audit {
       std::uint64_t part = 0;
       Version learned = 0;
       std::vector<param::Ledger::Heard> heard;
+      std::vector<param::Ledger::Outlived> outlived;
     };
     struct Heard {
       Version version = 0;
       std::vector<param::Ledger::Heard> heard;
+      std::vector<param::Ledger::Outlived> outlived;
     };
     std::vector<Exchanged> exchanged;
     std::vector<Told> told;

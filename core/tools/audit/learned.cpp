@@ -26,7 +26,10 @@ class Attempt {
                                   [&](const auto& record) { return record.version <= version; });
     };
     if (const auto exchanged = last(own->exchanged); exchanged != own->exchanged.rend()) hear_all(exchanged->number);
-    if (const auto heard = last(own->heard); heard != own->heard.rend()) hear(group, heard->heard);
+    if (const auto heard = last(own->heard); heard != own->heard.rend()) {
+      hear(group, heard->heard);
+      hear_of_lost(heard->outlived);
+    }
     return learned_;
   }
 
@@ -55,7 +58,13 @@ class Attempt {
       if (told == of->told.end()) continue;
       learned_[from] = std::max(learned_[from], told->learned);
       hear(from, told->heard, links);
+      hear_of_lost(told->outlived);
     }
+  }
+  // What such groups had learned, as the others found it.
+  void hear_of_lost(const std::vector<param::Ledger::Outlived>& outlived) {
+    for (const auto& [group, version] : outlived)
+      if (group < learned_.size()) learned_[group] = std::max(learned_[group], version);
   }
 
   const std::vector<const Audit::Slice*> slices_;

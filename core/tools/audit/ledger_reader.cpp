@@ -53,12 +53,16 @@ void exchange(Audit::Exchanges& exchanges, const Json& line) {
   std::vector<param::Ledger::Heard> heard;
   if (line.contains("heard"))
     for (const auto& one : line.at("heard")) heard.push_back({one.at(0), one.at(1)});
+  std::vector<param::Ledger::Outlived> outlived;
+  if (line.contains("outlived"))
+    for (const auto& one : line.at("outlived")) outlived.push_back({one.at(0), one.at(1)});
   if (line.contains("exchange"))
     exchanges.exchanged.push_back({line.at("exchange"), line.at("learned"), line.at("version")});
   else if (line.contains("told"))
-    exchanges.told.push_back({line.at("told"), line.at("part"), line.at("learned"), std::move(heard)});
+    exchanges.told.push_back(
+        {line.at("told"), line.at("part"), line.at("learned"), std::move(heard), std::move(outlived)});
   else
-    exchanges.heard.push_back({line.at("version"), std::move(heard)});
+    exchanges.heard.push_back({line.at("version"), std::move(heard), std::move(outlived)});
 }
 
 bool take(std::string_view& text, std::uint64_t& number) {
@@ -123,9 +127,11 @@ Status LedgerReader::take(std::string_view text, param::LedgerChain& chain, cons
   try {
     const Json line = env::parse_json(text);
     if (!counts(line)) return Status::corrupt("it is not a line of a ledger: a number in it is below 0 or not whole");
-    if (line.contains("begin") != (chain.lines() == 1))
-      return Status::corrupt("only the first line of a file may be a begin line");
-    return chain.lines() == 1 ? begin_file(line, of) : take_line(line);
+    const bool begins = line.contains("begin"), first = chain.lines() == 1, again = line.contains("again");
+    if (begins != (first || again) || (first && again))
+      return Status::corrupt(
+          "a file says where it begins in its first line only, or where a lost group continues (again)");
+    return begins ? begin_file(line, of) : take_line(line);
   } catch (const Json::exception& error) {
     return Status::corrupt("it is not a line of a ledger: ", record::json_fault(error));
   } catch (const std::exception&) {
@@ -216,7 +222,8 @@ Status LedgerReader::begin(const Json& line) {
   steps_ = std::move(all_steps);
   origins_ = std::move(origins);
   contributors_ = steps_.size();
-  ++begun_;
+  const bool again = line.contains("again"); // the other groups went on
+  if (!again) ++begun_;
   torn_.clear();
   std::map<SliceId, Read> before = std::exchange(slices_, {});
   for (Audit::Slice& slice : slices) {
@@ -224,8 +231,11 @@ Status LedgerReader::begin(const Json& line) {
     std::vector<std::uint64_t> steps = slice.steps;
     if (const auto known = before.find(slice.id); known != before.end() && same(known->second.slice, slice))
       go_on(slice, std::move(known->second.slice));
-    slice.exchanges.push_back(
-        {.time = time_, .begun = begun, .summed = summed, .exchanged = {}, .told = {}, .heard = {}});
+    if (again && !slice.exchanges.empty())
+      std::erase_if(slice.exchanges.back().heard, [&](const auto& heard) { return heard.version > begun; });
+    else
+      slice.exchanges.push_back(
+          {.time = time_, .begun = begun, .summed = summed, .exchanged = {}, .told = {}, .heard = {}});
     slices_[slice.id] = {std::move(slice), std::move(steps)};
   }
   std::erase_if(dropped_, [&](const Audit::Part& part) { return is_void(part, steps_); });

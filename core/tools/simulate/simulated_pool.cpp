@@ -20,15 +20,18 @@ struct Work {
   const config::Job& job;
   std::string folder;
   std::uint32_t seat;
-  int leader; // process
+  int leader;          // process
+  std::uint32_t joins; // with the group of that number; 0: begins with all
   std::shared_ptr<Succession> succession;
 
   void operator()() const {
     const auto leader_is_there = [this] { return world.runs(leader) ? Status() : Status::gone("the leader is gone"); };
-    run::FolderAddressBook address_book(host, folder, run::Posting{run::Place::machines(job.topology)}, leader_is_there,
-                                        [this](std::uint32_t other) {
-                                          if (other == 0) world.kill(leader);
-                                        });
+    run::FolderAddressBook address_book(
+        host, folder, run::Posting{run::Place::machines(job.topology)}, leader_is_there,
+        [this](std::uint32_t other) {
+          if (other == 0) world.kill(leader);
+        },
+        joins);
     const auto inherits = [this] {
       return world.lives() && !world.runs(leader) && !succession->run.empty() &&
              !std::exchange(succession->taken, true);
@@ -52,13 +55,15 @@ struct Work {
 Result<std::unique_ptr<run::WorkerPool>> SimulatedPool::make(env::simulated::World& world, run::Session& leader,
                                                              std::span<const config::Job> jobs,
                                                              const std::string& folder,
-                                                             std::shared_ptr<Succession> succession) {
+                                                             std::shared_ptr<Succession> succession,
+                                                             std::shared_ptr<std::vector<int>> processes) {
   DLHOST_TRY(leader.host().disk().make_directory(folder));
-  std::unique_ptr<SimulatedPool> pool(new SimulatedPool(world, leader, jobs, folder, std::move(succession)));
+  std::unique_ptr<SimulatedPool> pool(
+      new SimulatedPool(world, leader, jobs, folder, std::move(succession), std::move(processes)));
   pool->address_book_.emplace(
       leader.host(), folder, run::Posting{run::Place::machines(leader.job().topology)},
       [pool = pool.get()] { return pool->look(); },
-      [pool = pool.get()](std::uint32_t seat) { pool->world_.kill(pool->processes_.at(seat - 1)); });
+      [pool = pool.get()](std::uint32_t seat) { pool->world_.kill(pool->processes_->at(seat - 1)); }, 0);
   return std::unique_ptr<run::WorkerPool>(std::move(pool));
 }
 
@@ -67,42 +72,53 @@ SimulatedPool::~SimulatedPool() {
   address_book_->fail(Status::cancelled("it is over"));
   const Nanoseconds end = world_.now() + to_end;
   const auto runs = [this](int process) { return world_.runs(process); };
-  while (world_.lives() && world_.now() < end && std::ranges::any_of(processes_, runs))
+  while (world_.lives() && world_.now() < end && std::ranges::any_of(*processes_, runs))
     world_.pause(end_pause, "waits for its workers to end");
   if (world_.lives())
-    for (const int process : processes_) world_.kill(process);
+    for (const int process : *processes_) world_.kill(process);
 }
 
 Status SimulatedPool::start() {
-  for (std::uint32_t seat = 1; seat < address_book_->seats(); ++seat)
-    processes_.push_back(world_.start(concat("worker ", seat),
-                                      Work{.world = world_,
-                                           .host = leader_.host(),
-                                           .registry = leader_.registry(),
-                                           .job = jobs_[seat],
-                                           .folder = folder_,
-                                           .seat = seat,
-                                           .leader = world_.process(),
-                                           .succession = succession_},
-                                      world_.machine()));
+  for (std::uint32_t seat = 1; seat < address_book_->seats(); ++seat) processes_->push_back(start(seat, 0));
+  return {};
+}
+
+int SimulatedPool::start(std::uint32_t seat, std::uint32_t joins) {
+  return world_.start(concat("worker ", seat),
+                      Work{.world = world_,
+                           .host = leader_.host(),
+                           .registry = leader_.registry(),
+                           .job = jobs_[seat],
+                           .folder = folder_,
+                           .seat = seat,
+                           .leader = world_.process(),
+                           .joins = joins,
+                           .succession = succession_},
+                      world_.machine());
+}
+
+bool SimulatedPool::has_ended(std::uint32_t seat) { return !world_.runs(processes_->at(seat - 1)); }
+
+Status SimulatedPool::restart(std::uint32_t seat, std::uint32_t number) {
+  processes_->at(seat - 1) = start(seat, number);
   return {};
 }
 
 std::vector<run::RunProcess> SimulatedPool::processes() {
   std::vector<run::RunProcess> all;
-  for (const int process : processes_) all.push_back({"world", process});
+  for (const int process : *processes_) all.push_back({"world", process});
   return all;
 }
 
 std::string SimulatedPool::fate(std::uint32_t seat) {
-  if (seat == 0 || seat > processes_.size()) return {};
-  const int process = processes_[seat - 1];
+  if (seat == 0 || seat > processes_->size()) return {};
+  const int process = (*processes_)[seat - 1];
   return concat("process ", process, world_.runs(process) ? " runs" : " has ended");
 }
 
 Status SimulatedPool::look() {
-  for (std::uint32_t seat = 1; seat <= processes_.size(); ++seat)
-    if (!world_.runs(processes_[seat - 1])) return Status::gone("worker ", seat, " is gone: ", fate(seat));
+  for (std::uint32_t seat = 1; seat <= processes_->size(); ++seat)
+    if (has_ended(seat)) return Status::gone("worker ", seat, " is gone: ", fate(seat));
   return {};
 }
 

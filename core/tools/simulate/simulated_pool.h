@@ -21,12 +21,14 @@ struct Succession {
   std::function<void()> take_over;
 };
 
-class SimulatedPool final : public run::WorkerPool {
+class SimulatedPool final : public run::WorkerPool, private run::Replaceable {
  public:
   // `jobs`: each worker's, the leader's first; they outlive all of them. `folder`: where they meet, theirs alone.
+  // `processes`: where their numbers stand, from seat 1 on.
   static Result<std::unique_ptr<run::WorkerPool>> make(env::simulated::World&, run::Session& leader,
                                                        std::span<const config::Job> jobs, const std::string& folder,
-                                                       std::shared_ptr<Succession>);
+                                                       std::shared_ptr<Succession>,
+                                                       std::shared_ptr<std::vector<int>> processes);
   ~SimulatedPool() override;
 
   run::AddressBook& address_book() override { return *address_book_; }
@@ -37,12 +39,17 @@ class SimulatedPool final : public run::WorkerPool {
   }
   std::vector<run::RunProcess> processes() override;
   std::string fate(std::uint32_t seat) override;
+  Replaceable* replaceable() override { return this; }
 
  private:
   SimulatedPool(env::simulated::World& world, run::Session& leader, std::span<const config::Job> jobs,
-                std::string folder, std::shared_ptr<Succession> succession)
-      : world_(world), leader_(leader), jobs_(jobs), folder_(std::move(folder)), succession_(std::move(succession)) {}
+                std::string folder, std::shared_ptr<Succession> succession, std::shared_ptr<std::vector<int>> processes)
+      : world_(world), leader_(leader), jobs_(jobs), folder_(std::move(folder)), succession_(std::move(succession)),
+        processes_(std::move(processes)) {}
   Status look() override;
+  bool has_ended(std::uint32_t seat) override;
+  Status restart(std::uint32_t seat, std::uint32_t number) override;
+  int start(std::uint32_t seat, std::uint32_t joins);
 
   env::simulated::World& world_;
   run::Session& leader_;
@@ -50,7 +57,7 @@ class SimulatedPool final : public run::WorkerPool {
   const std::string folder_;
   const std::shared_ptr<Succession> succession_; // the workers' as well, who may outlive the leader
   std::optional<run::FolderAddressBook> address_book_;
-  std::vector<int> processes_; // of seat 1 and on
+  const std::shared_ptr<std::vector<int>> processes_; // of seat 1 and on
 };
 
 } // namespace dlhost::tools

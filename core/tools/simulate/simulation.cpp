@@ -91,7 +91,7 @@ class SimulatedRun final : private run::Attempts, private run::Observer {
     std::vector<int> heirs, all;
     for (const int process : {leader_, standby_})
       if (world_.runs(process)) heirs.push_back(process);
-    for (const int process : workers_)
+    for (const int process : *workers_)
       if (world_.runs(process)) (succession_->run.empty() ? all : heirs).push_back(process);
     if (is_led_ && heirs.size() > 1) all.insert(all.end(), heirs.begin(), heirs.end());
     return all;
@@ -104,7 +104,7 @@ class SimulatedRun final : private run::Attempts, private run::Observer {
     while (world_.lives() && world_.runs(leader_)) world_.pause(a_while, "stands by for the leader");
     const auto lives = [this](int process) { return world_.runs(process); };
     for (const Nanoseconds end = world_.now() + to_go_first;
-         world_.lives() && world_.now() < end && !succession_->taken && std::ranges::any_of(workers_, lives);)
+         world_.lives() && world_.now() < end && !succession_->taken && std::ranges::any_of(*workers_, lives);)
       world_.pause(a_while, "lets workers take the leader's place");
     if (world_.lives() && !is_over_ && !std::exchange(succession_->taken, true)) next_();
   }
@@ -172,13 +172,15 @@ class SimulatedRun final : private run::Attempts, private run::Observer {
     }
     DLHOST_ASSIGN(auto session, run::Session::open(host_, registry_, jobs[0]));
     run::Training training(*session, interrupted_);
+    const auto workers = std::make_shared<std::vector<int>>();
     training.employ([&](run::Session& leader) {
-      return SimulatedPool::make(world_, leader, jobs, concat(run_folder, "/meeting-", attempts_), succession);
+      return SimulatedPool::make(world_, leader, jobs, concat(run_folder, "/meeting-", attempts_), succession, workers);
     });
     if (known && recovery_.on()) training.bequeath(run_folder);
     DLHOST_TRY(training.prepare());
-    workers_.clear();
-    for (const run::RunProcess& worker : training.processes()) workers_.push_back(worker.process);
+    workers_ = workers;
+    training.replace_by([&](const Status& why) { return recovery_.goes_on(why, training.progress().step); },
+                        [&](const record::Replacement&) { ++result_.replaced; });
     if (from) {
       DLHOST_TRY(training.resume(*from));
     } else {
@@ -272,10 +274,10 @@ class SimulatedRun final : private run::Attempts, private run::Observer {
   int attempts_ = 0;
   record::LedgerHeads heads_; // at the end
   static constexpr Nanoseconds a_while = 20'000'000, to_go_first = 10'000'000'000;
-  int leader_ = 0, standby_ = 0; // processes
-  bool is_led_ = false;          // the run outlives its leader
-  bool is_over_ = false;         // it has ended by itself
-  std::vector<int> workers_;
+  int leader_ = 0, standby_ = 0;                                                     // processes
+  bool is_led_ = false;                                                              // the run outlives its leader
+  bool is_over_ = false;                                                             // it has ended by itself
+  std::shared_ptr<std::vector<int>> workers_ = std::make_shared<std::vector<int>>(); // as their crew has them
   std::deque<std::vector<config::Job>> arranged_; // of each attempt: workers may outlive it
   std::shared_ptr<Succession> succession_ = std::make_shared<Succession>();
 };

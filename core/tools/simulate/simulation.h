@@ -70,6 +70,7 @@ struct Simulated {
   Status status; // not ok: how the run ended
   run::Outcome outcome;
   std::uint32_t recoveries = 0;
+  std::uint32_t replaced = 0;                       // of these, groups while the others went on
   std::uint32_t scaled = 0;                         // how often it went on in another arrangement
   std::uint32_t ended = 0;                          // how often it was asked to save and end, and did
   std::map<std::uint64_t, double> losses;           // of each step, as it was last made

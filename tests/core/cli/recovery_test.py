@@ -39,15 +39,18 @@ class Recovery(Workers):
         self.draw = random.Random(f"{os.environ.get('DLHOST_SEED', '1')} {self.id()}")
         self.took: list[Took] = []
 
-    def kill_one(self, *, leader: bool = False, within: float = 0.3) -> None:
-        """At some moment of its life; returns when steps are made again."""
+    def kill_one(self, *, leader: bool = False, alone: bool = False, within: float = 0.3) -> None:
+        """At some moment of its life; returns when steps are made again. `alone`: the others go on."""
         self.until(lambda: len(self.workers()) == 2 and self.begun() or self.over())
         time.sleep(self.draw.uniform(0, within))
         victims = set(self.workers().values())
         if self.over() or not victims:
             return
         begin = time.monotonic()
-        os.kill(self.leader() if leader else self.draw.choice(sorted(victims)), signal.SIGKILL)
+        victim = self.leader() if leader else self.draw.choice(sorted(victims))
+        os.kill(victim, signal.SIGKILL)
+        if alone:
+            victims = {victim}
         self.until(lambda: not victims & set(self.workers().values()))
         detected = time.monotonic() - begin
         before = self.recorded()
@@ -127,7 +130,7 @@ class Recovery(Workers):
                              f"--set=train.stop.steps={steps}")
                     process = self.start(*words)
                     for _ in range(KILLS):
-                        self.kill_one(leader=who == "leader")
+                        self.kill_one(leader=who == "leader", alone=who == "worker" and more == gossip)
                     process.communicate(timeout=PATIENCE)
                     self.until(self.over, PATIENCE)
                     self.nothing_is_left()

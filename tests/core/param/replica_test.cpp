@@ -124,7 +124,7 @@ struct Worker final : ControlHandler {
   Status attend() override { return {}; }
   void beat() override {}
   Post::Shown shown(std::uint32_t, std::size_t, std::size_t, record::Cargo) override { return {}; }
-  void watch() override {}
+  Status watch() override { return {}; }
   Status take(const Message&) override { return Status::corrupt("a word that is not the table's"); }
 
   Net net;

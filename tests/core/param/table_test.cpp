@@ -105,7 +105,7 @@ class IdleControl final : public ControlHandler {
   bool calls() const override { return false; }
   Status attend() override { return {}; }
   void beat() override {}
-  void watch() override {}
+  Status watch() override { return {}; }
   Post::Shown shown(std::uint32_t, std::size_t, std::size_t, record::Cargo) override { return {}; }
   Status take(const Message&) override { return {}; }
 };

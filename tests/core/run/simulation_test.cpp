@@ -409,6 +409,38 @@ TEST_F(SimulationTest, GroupsAtTheirOwnPaceLoseNothingEither) {
     }
 }
 
+// If only such groups die, no step of the leader is repeated, and each step of the others counts once.
+TEST_F(SimulationTest, GroupsThatGossipGoOnWithoutThoseThatAreLost) {
+  std::uint32_t replaced = 0;
+  for (const int replicas : {1, 2})
+    for (const int children : {1, 2})
+      for (std::uint64_t seed = 1; seed <= seeds(12); ++seed) {
+        const std::vector<std::string> settings{
+            "train.batch=6",
+            "topology.worker_groups=4",
+            "topology.server_groups=4",
+            "topology.consistency=eventual",
+            "topology.slice_elements=16",
+            "validate.every={ steps = 4 }",
+            concat("topology.replicas=", replicas),
+            concat("topology.sync={ type = \"gossip\", children = ", children, " }")};
+        const auto whole = simulate(tally_job(), settings, {.seed = 0});
+        const auto killed = simulate(tally_job(), settings,
+                                     {.seed = seed, .kills = 1 + static_cast<int>(seed % 3), .within = whole.took});
+        for (const float count : killed.params.begin()->second)
+          ASSERT_EQ(count, 8) << "seed " << seed << history_of(killed);
+        for (const auto& params : killed.elsewhere) EXPECT_EQ(params, killed.params) << "seed " << seed;
+        EXPECT_THAT(killed.audit.faults, testing::IsEmpty());
+        if (killed.recoveries > killed.replaced) continue; // the leader died, or a group before all had begun
+        replaced += killed.replaced;
+        EXPECT_EQ(killed.audit.begun, 1U) << "seed " << seed << history_of(killed);
+        const auto trained =
+            std::ranges::count(killed.measured, Phase::train, [](const auto& measured) { return measured.phase; });
+        EXPECT_EQ(static_cast<std::size_t>(trained), killed.losses.size()) << "seed " << seed;
+      }
+  EXPECT_GT(replaced, share_of(15U)) << "the deaths have to be in time to matter";
+}
+
 // Each server group's progress reaches all others once, while updates continue, for any deaths.
 TEST_F(SimulationTest, WhatServerGroupsExchangeIsAppliedOnceEverywhere) {
   const std::vector<std::string> settings{"train.batch=6", "topology.worker_groups=4", "topology.server_groups=2",

@@ -1,0 +1,115 @@
+#include "run/recovery/replacing.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "run/worker/silence.h"
+
+namespace dlhost::run {
+
+Status Replacing::look() {
+  if (lost_.empty() && !seat_.has_lost()) return {};
+  find_lost();
+  for (Lost& lost : lost_) DLHOST_TRY(move(lost));
+  std::erase_if(lost_, [](const Lost& lost) { return lost.told.seconds > 0; });
+  return {};
+}
+
+void Replacing::find_lost() {
+  const std::uint32_t groups = seat_.place().server_groups;
+  for (std::uint32_t group = 1; group < groups; ++group) {
+    if (!seat_.has_lost(group) || std::ranges::find(lost_, group, &Lost::group) != lost_.end()) continue;
+    Lost lost{.group = group,
+              .since = host_.clock().now(),
+              .made = seat_.steps_shown(),
+              .told = {.workers = seat_.seats_of(group), .step = terms_.step()}};
+    begin_anew(lost);
+    host_.log().write(LogLevel::warning,
+                      fmt::format("{}; the others go on, and worker{} {} {} replaced", lost.told.why,
+                                  lost.told.workers.size() == 1 ? "" : "s", fmt::join(lost.told.workers, ", "),
+                                  lost.told.workers.size() == 1 ? "is" : "are"));
+    lost_.push_back(std::move(lost));
+  }
+}
+
+// A group is replaced as a whole: what its servers hold is gone with one of them.
+void Replacing::begin_anew(Lost& lost) {
+  lost.stage = Stage::ending;
+  for (const std::uint32_t seat : lost.told.workers)
+    if (lost.told.why.empty() && pool_.replaceable()->has_ended(seat))
+      lost.told.why = concat("worker ", seat, " is gone: ", pool_.fate(seat));
+  for (const std::uint32_t seat : lost.told.workers) pool_.address_book().end(seat);
+}
+
+Status Replacing::move(Lost& lost) {
+  Replaceable& processes = *pool_.replaceable();
+  Admissions& admissions = *pool_.address_book().admissions();
+  const auto has_ended = [&](std::uint32_t seat) { return processes.has_ended(seat); };
+  const auto& workers = lost.told.workers;
+  switch (lost.stage) {
+  case Stage::ending:
+    return std::ranges::all_of(workers, has_ended) && seat_.has_lost_all(lost.group) && seat_.may_restart(lost.group)
+               ? restart(lost)
+               : Status();
+  case Stage::coming:
+    for (const std::uint32_t seat : workers)
+      if (host_.clock().now() - lost.started > before_the_first_step) pool_.address_book().end(seat);
+    if (std::ranges::any_of(workers, has_ended)) {
+      begin_anew(lost);
+      return {};
+    }
+    if (!seat_.may_admit() || !std::ranges::all_of(workers, [&](auto seat) { return admissions.has_come(seat); }))
+      return {};
+    lost.stage = Stage::admitting;
+    return seat_.admit(lost.group, {.number = lost.number});
+  case Stage::admitting:
+  case Stage::joining: break;
+  }
+  if (seat_.has_lost(lost.group)) {
+    begin_anew(lost);
+    return {};
+  }
+  if (lost.stage == Stage::admitting && seat_.is_reached()) {
+    lost.stage = Stage::joining;
+    return admissions.admit(seat_.joining());
+  }
+  return lost.stage == Stage::joining && seat_.has_joined() ? release(lost) : Status();
+}
+
+Status Replacing::restart(Lost& lost) {
+  const Status why = Status::gone(lost.told.why);
+  if (!terms_.may(why)) return why;
+  seat_.give_up_admission();
+  lost.number = ++numbers_;
+  lost.stage = Stage::coming;
+  lost.started = host_.clock().now();
+  param::StartPoint beginning = seat_.left_by(lost.group);
+  beginning.joining = param::Joining{.number = lost.number};
+  DLHOST_TRY(pool_.address_book().admissions()->invite(lost.told.workers));
+  DLHOST_TRY(pool_.address_book().begin(beginning));
+  for (const std::uint32_t seat : lost.told.workers) DLHOST_TRY(pool_.replaceable()->restart(seat, lost.number));
+  return {};
+}
+
+Status Replacing::release(Lost& lost) {
+  DLHOST_TRY(seat_.release());
+  record::Replacement& told = lost.told;
+  told.seconds = std::max(static_cast<double>(host_.clock().now() - lost.since) * 1e-9, 1e-9);
+  const auto made = seat_.steps_shown();
+  for (std::uint32_t seat = 0; seat < made.size(); ++seat) // those that were replaced meanwhile begin with less
+    if (std::ranges::find(told.workers, seat) == told.workers.end())
+      told.others_made += made[seat] - std::min(made[seat], lost.made[seat]);
+  told.others_stood = static_cast<double>(seat_.take_stood_still()) * 1e-9;
+  host_.log().write(LogLevel::warning,
+                    fmt::format("worker{} {} {} replaced after {:.2f} s, at step {}; the others made {} steps "
+                                "meanwhile, and stood still for {:.2g} s because of it",
+                                told.workers.size() == 1 ? "" : "s", fmt::join(told.workers, ", "),
+                                told.workers.size() == 1 ? "is" : "are", told.seconds, terms_.step(), told.others_made,
+                                told.others_stood));
+  terms_.tell(told);
+  return {};
+}
+
+} // namespace dlhost::run
