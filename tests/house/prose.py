@@ -6,6 +6,65 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("core", "layers", "plugins", "transports")
+# Files whose comments are still to be rewritten: the list may only shrink (docs/roadmap.md).
+LATER = """
+core/cli/tools.h
+core/param/codec/part_coder.cpp
+core/param/codec/part_coder.h
+core/param/exchange/exchanges.cpp
+core/param/exchange/gossip.cpp
+core/param/exchange/gossip.h
+core/param/exchange/gossip_graph.h
+core/param/exchange/gossip_mend.cpp
+core/param/exchange/group_sync.h
+core/param/exchange/neighbours.h
+core/param/exchange/row_exchange.cpp
+core/param/exchange/row_exchange.h
+core/param/message/encrypted_endpoint.h
+core/param/message/post.cpp
+core/param/message/post.h
+core/param/message/post_arrivals.cpp
+core/param/message/protocol.h
+core/param/server/ledger.h
+core/param/server/shard.cpp
+core/param/server/shard.h
+core/param/server/shard_exchange.cpp
+core/param/server/shard_versions.cpp
+core/param/table/start_point.h
+core/param/table/table.cpp
+core/param/table/table.h
+core/run/coordinator/process_pool.h
+core/run/coordinator/training.cpp
+core/run/coordinator/training.h
+core/run/coordinator/worker_pool.h
+core/run/coordinator/worker_processes.cpp
+core/run/coordinator/worker_processes.h
+core/run/coordinator/workers.h
+core/run/membership/address_book.h
+core/run/membership/folder_address_book.cpp
+core/run/membership/folder_address_book.h
+core/run/membership/meeting_folder.h
+core/run/membership/members.cpp
+core/run/recovery/replacing.h
+core/run/session/session.h
+core/run/worker/awaited.h
+core/run/worker/orders.h
+core/run/worker/seat.cpp
+core/run/worker/seat.h
+core/run/worker/seat_groups.cpp
+core/run/worker/seat_losses.cpp
+core/run/worker/seat_pause.cpp
+core/run/worker/seat_salvage.cpp
+core/run/worker/seat_steps.cpp
+core/run/worker/seat_watch.cpp
+core/tools/audit/audit.h
+core/tools/audit/learned.cpp
+core/tools/simulate/simulated_pool.cpp
+core/tools/simulate/simulated_pool.h
+core/tools/simulate/simulation.cpp
+core/tools/simulate/simulation.h
+transports/shm/peer.cpp
+""".split()
 PHRASES = [
     r"\b([Nn]obody|[Ss]omebody|[Aa]nybody|[Ee]verybody|[Ww]hoever|[Ww]hom)\b",
     r"^(Who|Whose|Whom) ",
@@ -37,7 +96,7 @@ def main() -> int:
     faults, looked_at = [], 0
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix not in (".h", ".cpp", ".cu"):
+            if path.suffix not in (".h", ".cpp", ".cu") or str(path.relative_to(ROOT)) in LATER:
                 continue
             for number, text in comments(path):
                 looked_at += 1
