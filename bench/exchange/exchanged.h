@@ -34,8 +34,8 @@ struct Site {
   std::span<std::byte> masters;                     // of this machine
   bool has_masters = false;                         // this node holds them
   param::Post* post = nullptr;
-  const std::vector<param::Mirror>* mirrors = nullptr;       // at each node, of this node's memory
-  const std::vector<param::Mirror>* masters_there = nullptr; // the masters of each node's machine
+  const std::vector<param::RemoteCopy>* mirrors = nullptr;       // at each node, of this node's memory
+  const std::vector<param::RemoteCopy>* masters_there = nullptr; // the masters of each node's machine
   Host* host = nullptr;
   plugin::Activity* activity = nullptr;
 

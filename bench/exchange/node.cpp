@@ -26,7 +26,7 @@ constexpr std::int64_t flowing_slices = 16;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-class Node final : public param::Taker {
+class Node final : public param::MessageHandler {
  public:
   Node(const Plan& plan, Channel& channel) : plan_(plan), channel_(channel) {
     for (std::uint32_t node = 0; node < plan_.nodes; ++node) machines_.push_back(node / plan_.per_host);
@@ -235,10 +235,10 @@ class Node final : public param::Taker {
   std::map<std::string, std::unique_ptr<Sync>> syncs_;
   std::unique_ptr<Codec> codec_;
   Encoded encoded_;
-  std::optional<Net> net_;           // of the measured size
-  std::vector<param::Board> boards_; // this node's memory, masters, and mirrors
+  std::optional<Net> net_;                  // of the measured size
+  std::vector<param::SharedMemory> boards_; // this node's memory, masters, and mirrors
   std::vector<std::unique_ptr<Region>> mapped_;
-  std::vector<param::Mirror> there_, masters_there_; // at each node
+  std::vector<param::RemoteCopy> there_, masters_there_; // at each node
   Site site_;
   std::unique_ptr<Exchanged> exchanged_;
   std::size_t arrived_ = 0;

@@ -8,7 +8,7 @@
 namespace dlhost::bench {
 
 TableRow::TableRow(plugin::Registry& registry, Net& net, std::uint32_t nodes, const Encoded& encoded,
-                   std::int64_t threshold, param::Taker& node)
+                   std::int64_t threshold, param::MessageHandler& node)
     : net_(net), node_(node), gradients_(net.store()),
       slices_(param::Slices::cut(gradients_.elements(), nodes, threshold,
                                  std::array{encoded.piece(gradients_.elements()[0])})),

@@ -11,10 +11,11 @@
 
 namespace dlhost::bench {
 
-class TableRow final : public Exchanged, private param::Control, private param::Lender {
+class TableRow final : public Exchanged, private param::ControlHandler, private param::Lender {
  public:
   // Params of `threshold` elements and more have a slice at each server. `node` gets the messages for other parts.
-  TableRow(plugin::Registry&, Net&, std::uint32_t nodes, const Encoded&, std::int64_t threshold, param::Taker& node);
+  TableRow(plugin::Registry&, Net&, std::uint32_t nodes, const Encoded&, std::int64_t threshold,
+           param::MessageHandler& node);
 
   std::size_t bytes() const override { return coding_ ? coding_->end() : gradients_.bytes(); }
   std::size_t masters_bytes() const override { return masters_.bytes(); }
@@ -44,7 +45,7 @@ class TableRow final : public Exchanged, private param::Control, private param::
   std::span<std::byte> lend_state(std::size_t) override { return {}; }
 
   Net& net_;
-  param::Taker& node_;
+  param::MessageHandler& node_;
   const param::Gradients gradients_;
   const param::Slices slices_;
   param::Masters masters_;

@@ -138,7 +138,7 @@ void print_net(const program::Program& program, const run::Session& session, con
   using record::short_bytes;
   print_layers(program, verbose);
   if (!verbose) print_reasons(program);
-  const run::Need need = session.need(program, Phase::train);
+  const run::MemoryNeed need = session.need(program, Phase::train);
   const std::uint64_t available = env::memory_of_machine().available_bytes;
   fmt::print("device      {}: {}\nparams      {}\noperations  {} a step\n", session.job().train.device.type,
              session.device().description(), session.store().elements(), scaled(program.operations()));
@@ -149,7 +149,7 @@ void print_net(const program::Program& program, const run::Session& session, con
       short_bytes(program.unshared_bytes()), short_bytes(session.store().bytes()));
   const bool on_device = !session.device().traits().host_memory;
   const auto free_there = session.device().room();
-  const run::Need there = on_device ? session.device_need(program, Phase::train) : run::Need();
+  const run::MemoryNeed there = on_device ? session.device_need(program, Phase::train) : run::MemoryNeed();
   if (on_device)
     fmt::print("on device   {} in all{}\n", short_bytes(there.total),
                free_there ? fmt::format(", of {} that are free", short_bytes(free_there->free)) : "");

@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::uint64_t gib = std::uint64_t{1} << 30;
 
-Need need() {
-  Need made;
+MemoryNeed need() {
+  MemoryNeed made;
   made.parts = {{"params of layer 'fc'", 2 * gib}, {"features of layer 'conv'", 6 * gib}, {"a", 1}, {"b", 1}, {"c", 1}};
   made.total = 8 * gib;
   made.by_batch = 6 * gib;
@@ -29,14 +29,14 @@ TEST(Room, TheLargestBatchThatFitsIsNamed) {
               testing::StartsWith("the job needs 8 GiB of memory, and 5 GiB are available; a smaller "
                                   "batch fits: train.batch = 29, or a little less. What takes most:\n"
                                   "  6 GiB  features of layer 'conv'\n  2 GiB  params of layer 'fc'\n"));
-  Need smaller = need();
+  MemoryNeed smaller = need();
   smaller.by_batch = 6 * gib / 60 * 29;
   smaller.total = 2 * gib + smaller.by_batch;
   EXPECT_TRUE(check_room(smaller, 5 * gib, "train.batch", 29).ok());
 }
 
 TEST(Room, OfADeviceItIsSaidWhose) {
-  Need there = need();
+  MemoryNeed there = need();
   there.of = "the memory of device 'cuda'";
   EXPECT_THAT(check_room(there, 5 * gib, "train.batch", 60).message(),
               testing::StartsWith("the job needs 8 GiB of the memory of device 'cuda', and 5 GiB are available"));
@@ -50,18 +50,18 @@ TEST(Room, NoBatchIsSmallEnoughForTheParams) {
 }
 
 TEST(Room, ManySmallThingsAreSummedUp) {
-  Need many = need();
+  MemoryNeed many = need();
   for (int i = 0; i < 10; ++i) many.parts.push_back({"another", 1024});
   EXPECT_THAT(check_room(many, 0, "train.batch", 60).message(), testing::HasSubstr("9 others"));
 }
 
 // Features and copies for each worker, shared gradients for each, params once.
 TEST(Room, SeveralWorkersShareTheirParamsOnly) {
-  Need one;
+  MemoryNeed one;
   one.parts = {{"features of layer 'conv'", 3 * gib}};
   one.total = 3 * gib;
   one.by_batch = 2 * gib;
-  const Need all = several(one, {.workers = 4, .each = gib, .together = 5 * gib});
+  const MemoryNeed all = several(one, {.workers = 4, .each = gib, .together = 5 * gib});
   EXPECT_EQ(all.total, (4 * 3 + 4 + 5) * gib);
   EXPECT_EQ(all.shared, (4 + 5) * gib);
   EXPECT_EQ(all.by_batch, 4 * 2 * gib);
