@@ -30,9 +30,9 @@ struct Site {
   std::uint32_t rank = 0;
   std::span<const std::uint32_t> machines; // of each node
   std::span<std::byte> own;
-  std::vector<std::span<const std::byte>> memories; // of each node; mirrors, if on another machine
-  std::span<std::byte> masters;                     // of this machine
-  bool has_masters = false;                         // this node holds them
+  std::vector<std::span<std::byte>> memories; // of each node; mirrors, if on another machine
+  std::span<std::byte> masters;               // of this machine
+  bool has_masters = false;                   // this node holds them
   param::Post* post = nullptr;
   const std::vector<param::RemoteCopy>* mirrors = nullptr;       // at each node, of this node's memory
   const std::vector<param::RemoteCopy>* masters_there = nullptr; // the masters of each node's machine

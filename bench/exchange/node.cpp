@@ -99,7 +99,7 @@ class Node final : public param::MessageHandler {
     mapped_.clear();
     site_ = {.rank = plan_.rank,
              .machines = machines_,
-             .memories = std::vector<std::span<const std::byte>>(plan_.nodes),
+             .memories = std::vector<std::span<std::byte>>(plan_.nodes),
              .has_masters = lodging(plan_.rank) == plan_.rank,
              .post = post_.get(),
              .mirrors = &there_,

@@ -97,8 +97,9 @@ Status TableRow::take(const param::Message& message) {
   return Status::corrupt("a word for what is not exchanged");
 }
 
-void TableRow::watch() {
-  if (site_.host->clock().now() - began_ > patience) throw std::runtime_error("the table does not answer");
+Status TableRow::watch() {
+  if (site_.host->clock().now() - began_ > patience) return Status::timeout("the table does not answer");
+  return {};
 }
 
 std::vector<Exchanged::Part> TableRow::made() const {

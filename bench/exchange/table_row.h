@@ -32,7 +32,7 @@ class TableRow final : public Exchanged, private param::ControlHandler, private 
   bool calls() const override { return false; }
   Status attend() override { return {}; }
   void beat() override {}
-  void watch() override;
+  Status watch() override;
   param::Post::Shown shown(std::uint32_t seat, std::size_t place, std::size_t bytes, record::Cargo) override {
     return site_.shown(seat, site_.own.subspan(place, bytes), place);
   }

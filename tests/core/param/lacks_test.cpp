@@ -7,7 +7,7 @@
 namespace dlhost::param {
 namespace {
 
-using What = Shard::Lack::What;
+using What = Shard::MissingContribution::What;
 
 class LacksTest : public Served {
  protected:
@@ -28,7 +28,7 @@ class LacksTest : public Served {
     return shard_->take({.word = Word::update, .seat = rank, .rank = rank, .rate = 0.5});
   }
   void expect_lack(What what, std::uint32_t seat) {
-    const Shard::Lack lack = shard_->lack(0);
+    const Shard::MissingContribution lack = shard_->lack(0);
     EXPECT_EQ(lack.what, what);
     EXPECT_EQ(lack.seat, seat);
   }
