@@ -224,7 +224,8 @@ float* Shard::value(const Owned& owned, std::size_t which) const {
 // one, unless that is to outlive this server; if a worker reads it, the others read at most all but one of the rest.
 Result<std::size_t> Shard::room(const Owned& owned) const {
   const auto is_read = [&](std::size_t which) { return std::ranges::find(owned.read, which) != owned.read.end(); };
-  if (!published_ && !is_read(owned.current)) return owned.current;
+  const bool outlives = published_ && setup_.versions_outlive;
+  if (!outlives && !is_read(owned.current)) return owned.current;
   for (std::size_t which = 0; which < setup_.masters->values(owned.slice->param); ++which)
     if (which != owned.current && !is_read(which)) return which;
   return Status::internal("no place is left for a new version of slice ", owned.slice->id);
