@@ -246,8 +246,8 @@ TEST_F(StrangersTest, MessagesOutOfTurnAreDroppedCountedAndTold) {
   until({other.get()}, [&] { return tags_of_received().size() == 3; });
   EXPECT_THAT(tags_of_received(), testing::ElementsAre(10, 11, 12));
   EXPECT_EQ(other->strays(), 5U);
-  EXPECT_THAT(host_.log().lines(), testing::ElementsAre(AllOf(HasSubstr("fabric:other"), HasSubstr(" 1 by now")),
-                                                        HasSubstr(" 2 by now"), HasSubstr(" 4 by now")));
+  EXPECT_THAT(host_.log().lines(), testing::ElementsAre(AllOf(HasSubstr("fabric:other"), HasSubstr(" 1 so far")),
+                                                        HasSubstr(" 2 so far"), HasSubstr(" 4 so far")));
 }
 
 } // namespace
