@@ -9,14 +9,14 @@ namespace dlhost::plugins::cuda {
 namespace {
 
 // `width` channels of one place in the folded tensor.
-template <class T, int width> struct LateSum {
+template <class T, int width> struct Folded {
   const void* src;
   void* dst;
   Lie lie;
   Divider groups, channels, places[3], stride[3];
   std::int32_t big[3], pad[3], real_channels;
 
-  LateSum(const Fold& fold, const std::int64_t (&side)[3], const std::int64_t (&padding)[3],
+  Folded(const Fold& fold, const std::int64_t (&side)[3], const std::int64_t (&padding)[3],
          const std::int64_t (&made)[3], const void* src, const Lie& lie, void* dst)
       : src(src), dst(dst), lie(lie), groups(fold.folded_channels / width), channels(fold.channels),
         real_channels(static_cast<std::int32_t>(fold.channels * fold.stride[0] * fold.stride[1] * fold.stride[2])) {
@@ -56,7 +56,7 @@ void fold_any(WorkStream& stream, const Fold& fold, DType type, std::int64_t cou
   by_type_and_width<8>(type, fold.folded_channels, {to}, [&](auto kind, auto width) {
     constexpr int wide = decltype(width)::value;
     each(stream, count * made[0] * made[1] * made[2] * (fold.folded_channels / wide),
-         LateSum<decltype(kind), wide>{fold, side, pad, made, from, lie, to});
+         Folded<decltype(kind), wide>{fold, side, pad, made, from, lie, to});
   });
 }
 
