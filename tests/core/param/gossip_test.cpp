@@ -7,6 +7,7 @@
 
 #include <dlhost/random.h>
 
+#include "../run/share.h"
 #include "served.h"
 
 namespace dlhost::param {
@@ -241,7 +242,7 @@ class GossipTest : public testing::TestWithParam<int> {};
 
 TEST_P(GossipTest, WhatWasToldIsInAllOnceWhoeverIsLost) {
   std::uint32_t lost = 0;
-  for (std::uint64_t seed = 1; seed <= 40 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= test::seeds(40) && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     World world(GetParam(), seed);
     for (int turn = 0; turn < 600; ++turn) {
@@ -273,7 +274,7 @@ TEST_P(GossipTest, WhatWasToldIsInAllOnceWhoeverIsLost) {
 
 // Those that stand still for it do so until all that are left have told all.
 TEST_P(GossipTest, GroupsThatAreLostWhileAllAreAlignedAreGoneAround) {
-  for (std::uint64_t seed = 1; seed <= 60 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= test::seeds(60) && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     World world(GetParam(), seed);
     for (int hold = 0; hold < 6 && !HasFailure(); ++hold) {

@@ -5,6 +5,7 @@
 #include <deque>
 #include <random>
 
+#include "../run/share.h"
 #include "param/exchange/group_sync.h"
 #include "served.h"
 
@@ -165,7 +166,7 @@ TEST_F(RowPoolTest, WhateverIsDueWhenAllIsExchangedOnceAndNoServerWaitsForEver) 
        {"all_to_all", "chain", "halving", "hierarchical", "ring", "shares", "star", "twin_master"})
     for (const bool in_step : {false, true})
       for (const std::size_t bound : {one_place, std::size_t{2 * 2 * 16 * sizeof(float)}, std::size_t{0}})
-        for (unsigned seed = 1; seed <= 10; ++seed) {
+        for (std::uint64_t seed = 1; seed <= test::seeds(6); ++seed) {
           SCOPED_TRACE(concat(name, in_step ? ", in step" : "", ", bound ", bound, ", seed ", seed));
           make(name, {.in_step = in_step, .bound = bound});
           std::mt19937 random(seed);
