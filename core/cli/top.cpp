@@ -214,7 +214,7 @@ void add_top(CLI::App& app, Context& context) {
       "For each worker: its steps, its steps a second, and the parts of its time in which it computes, converts\n"
       "params and gradients, serves params to other workers, and waits for other workers; how many steps it is\n"
       "behind the furthest worker, and how many versions its server has made since the one that it computes with;\n"
-      "and the thing and the worker that it waits for now. For each server: the newest version of its first\n"
+      "and what it waits for now, and for which worker. For each server: the newest version of its first\n"
       "slice, and its versions a second.\n\n"
       "Example:\n"
       "  dlhost top runs/digits-...");

@@ -182,7 +182,7 @@ class Post {
     std::string host_name = {};
   };
 
-  // A put is known by its machine and by the how manieth to it it is.
+  // A put's cookie is its machine plus a sequence number per machine.
   static constexpr int number_bits = 48;
   static constexpr std::uint64_t cookie_of(std::size_t machine, std::uint64_t number) {
     return std::uint64_t{machine} << number_bits | number;

@@ -104,7 +104,7 @@ enum class Word : std::uint8_t {
 struct Message {
   Word word = Word::update;
   ContributionKind contribution = ContributionKind::dense;
-  std::uint16_t seat = 0;  // who sends it; on its way: the how manieth it is from there
+  std::uint16_t seat = 0;  // the sender; in transit: the message's sequence number
   std::uint32_t epoch = 0; // which attempt of the run it is of
   SliceId slice = 0;
   std::uint16_t group = 0, rank = 0; // part, taken: the group is which section of the slice

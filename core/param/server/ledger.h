@@ -17,7 +17,7 @@
 // Each line ends with its link of a chain (param/server/ledger_chain.h), which is left out here. `of` is the run, its
 // arrangement of workers and servers, and its attempt in that: a file is of one attempt, and begins with `begin`. Where
 // a server group was lost and replaced while the others went on, its servers go on with their files, and begin again
-// there ("again": the how manieth such group it is).
+// there ("again": the sequence number of the replaced group in the run).
 //
 // A run begins, at first or once more, with all slices at one version, and with the steps that each contributor has
 // done, where a slice does not say otherwise. The words of `made_of` stand for one version each, from `version` on: the

@@ -266,7 +266,7 @@ class Shard {
   std::uint64_t repeated_ = 0;
   Arrivals arrivals_;
   std::unique_ptr<GroupSync> sync_;    // of values that server groups make for themselves; null: they do not
-  std::uint32_t joins_ = 0;            // the how manieth group that joined this one is of, until it has said so
+  std::uint32_t joins_ = 0;            // sequence number of this replaced group, until it has joined; 0: it has
   std::unique_ptr<GradientSums> sums_; // of all of them, where they make the same versions
   std::optional<SurvivingVersions> published_;
   std::optional<Ledger> ledger_;

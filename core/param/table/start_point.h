@@ -16,9 +16,9 @@
 
 namespace dlhost::param {
 
-// Of a server group whose processes have taken the place of others in a run that went on meanwhile.
+// A server group with new processes, in a run that continued without the old ones.
 struct Joining {
-  std::uint32_t number = 0;        // the how manieth such group it is, from 1 on
+  std::uint32_t number = 0;        // sequence number among such groups, from 1
   std::uint64_t times_aligned = 0; // so far
   std::vector<std::uint32_t> lost; // server groups whose processes were gone then, and others' have not joined yet
 };

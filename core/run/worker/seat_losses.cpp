@@ -32,7 +32,7 @@ bool Seat::has_lost_all(std::uint32_t server_group) const {
   return std::find(first, last, false) == last;
 }
 
-// The leader's group has what the run goes on with, and nobody goes on without servers of its own group.
+// The leader's group cannot be lost: it has the state that the run continues with. A worker needs servers of its group.
 Result<bool> Seat::lose(std::uint32_t seat) {
   const std::uint32_t group = server_group_of(seat);
   if (!mends() || !may_lose_ || group == 0 || group == place_.server_group) return false;

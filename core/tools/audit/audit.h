@@ -26,7 +26,7 @@ struct Audit {
   };
   // With the same slice of other server groups, since the run began, or began once more.
   struct Exchanges {
-    std::size_t time = 0; // the how manieth: some servers may not have come that far
+    std::size_t time = 0; // number of the attempt: some servers may not have reached it
     Version begun = 0;
     bool summed = false; // all make the same versions
     struct Exchanged {

@@ -14,7 +14,7 @@
 
 namespace dlhost::tools {
 
-// Who leads when the leader is gone: the first of its workers that notices, where it may.
+// The takeover after the leader's death: by the first of its workers that notices it, if it may.
 struct Succession {
   std::string run; // its folder, when it is written down there how it began
   bool taken = false;
