@@ -140,8 +140,8 @@ src = "wide"
         params = 4 * (8 * 2400 + 2401 * 2400 + 2401 * 3)
         for workers, sync in (2, "all_to_all"), (3, "ring"):
             summary = self.run_job(
-                f"--set=topology.workers={workers}", PROCESSES, "--set=topology.framework=hogwild", "--set=train.device=cpu",
-                "--set=topology.consistency=eventual", f"--set=topology.sync={sync}", "--set=train.stop.steps=5",
+                f"--set=topology.workers={workers}", PROCESSES, "--set=topology.framework=hogwild", "--set=train.batch=1",
+                "--set=topology.consistency=eventual", f"--set=topology.sync={sync}", "--set=train.stop.steps=3",
                 "--set=checkpoint.every={}", "--set=updater.momentum=0.0")
             self.assertLess(summary["shared_bytes"] / workers, 4.5 * params)
             self.assertEqual([worker["dropped"] for worker in self.audit()["workers"]], [[0, 0]] * workers)
