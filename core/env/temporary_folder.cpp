@@ -1,11 +1,15 @@
 #include "env/temporary_folder.h"
 
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
+#include <string_view>
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "env/process/process.h"
 
 namespace dlhost::env {
 namespace {
@@ -22,18 +26,32 @@ void remove_if_abandoned(const std::string& path) {
   if (alone.ok() && *alone) std::filesystem::remove_all(path, ignored);
 }
 
-constexpr const char* unnamed = "new-"; // prefix of a folder that is not locked yet
+// Before it is locked, a folder is called so, with the prefix, its maker's process number, and the letters.
+constexpr const char* unnamed = "new-";
+
+// Whether a folder that is not locked yet has lost its maker. The process number may belong to another process by now, or
+// to one of another container that shares this place: time decides then.
+bool has_no_maker(const std::filesystem::directory_entry& entry, std::string_view after_prefix) {
+  constexpr auto to_name_one = std::chrono::minutes(1);
+  int maker = 0;
+  const auto [end, error] = std::from_chars(after_prefix.data(), after_prefix.data() + after_prefix.size(), maker);
+  if (error == std::errc() && *end == '-' && maker > 0 && !runs(maker)) return true;
+  std::error_code ignored;
+  const auto made = entry.last_write_time(ignored);
+  return !ignored && std::filesystem::file_time_type::clock::now() - made > to_name_one;
+}
 
 // Removes folders of this prefix whose owner was killed, also before they got their name. If a folder is removed here
 // before its process locks it, that process makes another.
 void clear_abandoned(const std::filesystem::path& place, const std::string& prefix) {
-  constexpr auto to_name_one = std::chrono::minutes(1);
+  const auto without_name = unnamed + prefix;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(place, ignored)) {
     const auto name = entry.path().filename().string();
-    if (name.starts_with(prefix) || name.starts_with(unnamed + prefix)) remove_if_abandoned(entry.path().string());
-    const auto made = entry.last_write_time(ignored);
-    if (name.starts_with(unnamed + prefix) && std::filesystem::file_time_type::clock::now() - made > to_name_one)
+    const bool has_name = name.starts_with(prefix);
+    if (!has_name && !name.starts_with(without_name)) continue;
+    remove_if_abandoned(entry.path().string());
+    if (!has_name && has_no_maker(entry, std::string_view(name).substr(without_name.size())))
       std::filesystem::remove_all(entry.path(), ignored);
   }
 }
@@ -43,7 +61,7 @@ void clear_abandoned(const std::filesystem::path& place, const std::string& pref
 // The folder gets its name after it is locked. Errors: Code::not_found if another process took it for abandoned and
 // removed it.
 Result<TemporaryFolder> TemporaryFolder::make_one(const std::string& place, const std::string& prefix) {
-  std::string path = concat(place, "/", unnamed, prefix, "XXXXXX");
+  std::string path = concat(place, "/", unnamed, prefix, own_process(), "-XXXXXX");
   if (!::mkdtemp(path.data())) return Status::system(errno, concat("make a folder in ", place));
   auto lock = FileLock::share(path + lock_name);
   if (!lock.ok() && std::filesystem::exists(path)) return lock.status();

@@ -7,6 +7,9 @@
 #include <thread>
 #include <vector>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 #include "../../temporary_folder.h"
@@ -68,6 +71,25 @@ TEST(TemporaryFolder, WhatOthersDiedOverIsClearedWhileSomeAreMade) {
     }
     ASSERT_TRUE(std::filesystem::is_empty(root.path())) << "round " << round;
   }
+  unsetenv("TMPDIR");
+}
+
+// A maker that was killed between mkdtemp and its lock leaves an empty folder.
+TEST(TemporaryFolder, OneWhoseMakerWasKilledBeforeItLockedItIsClearedAtOnce) {
+  const test::TemporaryFolder root;
+  setenv("TMPDIR", root.path().c_str(), 1);
+  const pid_t maker = fork();
+  if (maker == 0) _exit(0);
+  ASSERT_EQ(waitpid(maker, nullptr, 0), maker);
+  const auto place = std::filesystem::path(root.path());
+  const auto left = place / ("new-made-" + std::to_string(maker) + "-ABCDEF");
+  const auto being_made = place / ("new-made-" + std::to_string(getpid()) + "-ABCDEF");
+  std::filesystem::create_directory(left);
+  std::filesystem::create_directory(being_made);
+  const auto made = TemporaryFolder::make("made-");
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(being_made));
   unsetenv("TMPDIR");
 }
 
