@@ -64,7 +64,7 @@ class Sweep(Workers):
         return sum(p.stat().st_size for p in self.root.glob("runs/*/metrics.jsonl"))
 
     def trains(self) -> bool:
-        """With all its workers, none of whom is one that was killed."""
+        """With all its workers, none of which was killed in this round."""
         workers = set(self.workers().values())
         return len(workers) == self.others and not workers & self.killed and self.recorded() != self.before
 
@@ -73,7 +73,7 @@ class Sweep(Workers):
         process = self.start(*ENDLESS, *words)
         self.until(self.trains, PATIENCE, self.state)
         for number in range(ROUNDS):
-            self.before = self.recorded()
+            self.before, self.killed = self.recorded(), set()  # process numbers come again after a while
             victims = self.draw.choice(PAIRS if number % 2 == 0 else TRIPLES)
             delays = [self.draw.randrange(0, round(LONGEST_DELAY * 100)) / 100 * self.draw.choice((0.05, 0.2, 1)) for _ in victims]
             self.round = f"round {number}: {victims} after {delays}"
