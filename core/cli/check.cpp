@@ -1,5 +1,6 @@
 // dlhost check: prints the resolved net without training.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include "record/quantity.h"
 #include "run/input/samples_found.h"
 #include "run/session/session.h"
+#include "run/worker/worker_layout.h"
 
 namespace dlhost::cli {
 namespace {
@@ -165,6 +167,47 @@ void print_net(const program::Program& program, const run::Session& session, con
     fmt::print("\nThe job cannot run on this device: {}\n", room.message());
 }
 
+// What each param costs in the exchange among workers.
+void print_exchange(const run::WorkerLayout& layout, const param::Store& store, bool verbose) {
+  using record::short_bytes;
+  const plan::Exchange& exchange = layout.exchange;
+  const auto rows = layout.table.rows(store);
+  std::size_t sent = 0, kept = 0, name = 5, what = 4;
+  for (const auto& row : rows) {
+    sent += row.sent_bytes;
+    kept += row.kept_bytes;
+    name = std::max(name, row.param.size());
+    what = std::max(what, row.sent.size());
+  }
+  fmt::print("\nexchange    {} add up what workers send, {} by a worker in each step, and keep {} in a server group\n",
+             plan::word(exchange.sums), short_bytes(sent), short_bytes(kept));
+  if (exchange.groups != plan::Exchange::Groups::one)
+    fmt::print("            server groups exchange {}\n", plan::word(exchange.groups));
+  if (exchange.encodes != plan::Exchange::Encodes::nothing)
+    fmt::print("            the codec encodes {}\n", plan::word(exchange.encodes));
+  if (!verbose) return;
+  fmt::print("  {:<{}}  {:<{}}  {:>9}  {:>6}  {:>8}  {:>9}\n", "param", name, "sent", what, "bytes", "slices",
+             "versions", "kept");
+  for (const auto& row : rows)
+    fmt::print("  {:<{}}  {:<{}}  {:>9}  {:>6}  {:>8}  {:>9}\n", row.param, name, row.sent, what,
+               short_bytes(row.sent_bytes), row.slices, row.versions, short_bytes(row.kept_bytes));
+}
+
+nlohmann::json exchange_json(const run::WorkerLayout& layout, const param::Store& store) {
+  const plan::Exchange& exchange = layout.exchange;
+  nlohmann::json params = nlohmann::json::array();
+  for (const auto& row : layout.table.rows(store))
+    params.push_back({{"param", row.param},
+                      {"sent", row.sent},
+                      {"sent_bytes", row.sent_bytes},
+                      {"slices", row.slices},
+                      {"versions", row.versions},
+                      {"kept_bytes", row.kept_bytes}});
+  return {{"added_by", plan::word(exchange.sums)},          {"in_step", exchange.in_step},
+          {"groups_exchange", plan::word(exchange.groups)}, {"encoded", plan::word(exchange.encodes)},
+          {"versions_outlive", exchange.versions_outlive},  {"params", params}};
+}
+
 nlohmann::json samples_json(const Samples& samples) {
   nlohmann::json phases = nlohmann::json::object();
   for (const auto& found : samples)
@@ -173,7 +216,8 @@ nlohmann::json samples_json(const Samples& samples) {
   return phases;
 }
 
-void print_json(const program::Program& program, const run::Session& session, const Samples& samples) {
+void print_json(const program::Program& program, const run::Session& session, const Samples& samples,
+                const run::WorkerLayout* layout) {
   nlohmann::json layers = nlohmann::json::array();
   for (const auto& unit : program.units()) {
     nlohmann::json ops = nlohmann::json::array();
@@ -213,6 +257,7 @@ void print_json(const program::Program& program, const run::Session& session, co
                                                    ? nlohmann::json()
                                                    : nlohmann::json(session.device_need(program, Phase::train).total)},
                               {"conversions", program.link_count()},
+                              {"exchange", layout ? exchange_json(*layout, session.store()) : nlohmann::json()},
                               {"samples", samples_json(samples)}};
   fmt::print("{}\n", env::json_text(net, 2));
 }
@@ -220,12 +265,21 @@ void print_json(const program::Program& program, const run::Session& session, co
 Status check_job(Context& context, const CheckOptions& options) {
   DLHOST_ASSIGN(const auto job, load_job(context, options.job, options.set, run::Purpose::looking));
   DLHOST_ASSIGN(auto session, run::Session::open(context.host, context.registry(), job, run::Purpose::looking));
+  std::optional<run::WorkerLayout> layout;
+  if (plan::Place::has_seats(job.topology)) {
+    DLHOST_ASSIGN(auto plugins, plan::ExchangePlugins::make(job, context.registry()));
+    const bool publishes = session->exchange().versions_outlive || session->exchange().groups_go_on;
+    layout.emplace(job, session->exchange(), std::move(plugins), session->updater(),
+                   plan::Place::machines(job.topology), 0, publishes);
+    session->look_as(layout->place, &*layout);
+  }
   DLHOST_ASSIGN(auto* program, session->trainer());
   DLHOST_ASSIGN(const Samples samples, run::samples_found(*session));
   if (options.json)
-    print_json(*program, *session, samples);
+    print_json(*program, *session, samples, layout ? &*layout : nullptr);
   else
     print_net(*program, *session, samples, options.verbose);
+  if (layout && !options.json) print_exchange(*layout, session->store(), options.verbose);
   return {};
 }
 

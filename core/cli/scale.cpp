@@ -7,9 +7,9 @@
 #include "cli/run_named.h"
 #include "config/dump.h"
 #include "env/process/process.h"
+#include "plan/place.h"
 #include "record/run_folder.h"
 #include "run/coordinator/scaling.h"
-#include "run/worker/place.h"
 
 namespace dlhost::cli {
 namespace {

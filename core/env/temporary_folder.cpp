@@ -14,23 +14,29 @@
 namespace dlhost::env {
 namespace {
 
-constexpr const char* lock_name = "/in-use"; // shared by all users of the folder
-constexpr std::size_t drawn = 6;             // random letters at the end of a name
+constexpr const char* lock_file = "in-use"; // shared by all users of the folder
+constexpr const char* lock_name = "/in-use";
+constexpr std::size_t drawn = 6; // random letters at the end of a name
 
 // One lock for owner and joiners: with two, if both left at once, each could find the other's lock taken, and neither
-// would remove the folder.
+// would remove the folder. A folder with a name and without the lock file has lost its file to a removal that another
+// process is at, or was killed over.
 void remove_if_abandoned(const std::string& path) {
   std::error_code ignored; // another user's folder stays
-  if (!std::filesystem::exists(path + lock_name, ignored)) return;
-  const auto alone = FileLock::take(path + lock_name);
-  if (alone.ok() && *alone) std::filesystem::remove_all(path, ignored);
+  std::optional<FileLock> alone;
+  if (std::filesystem::exists(path + lock_name, ignored)) {
+    auto lock = FileLock::take(path + lock_name);
+    if (!lock.ok() || !*lock) return;
+    alone = *std::move(lock);
+  }
+  std::filesystem::remove_all(path, ignored);
 }
 
 // Before it is locked, a folder is called so, with the prefix, its maker's process number, and the letters.
 constexpr const char* unnamed = "new-";
 
-// Whether a folder that is not locked yet has lost its maker. The process number may belong to another process by now, or
-// to one of another container that shares this place: time decides then.
+// Whether a folder that is not locked yet has lost its maker. The process number may belong to another process by now,
+// or to one of another container that shares this place: time decides then.
 bool has_no_maker(const std::filesystem::directory_entry& entry, std::string_view after_prefix) {
   constexpr auto to_name_one = std::chrono::minutes(1);
   int maker = 0;
@@ -50,9 +56,9 @@ void clear_abandoned(const std::filesystem::path& place, const std::string& pref
     const auto name = entry.path().filename().string();
     const bool has_name = name.starts_with(prefix);
     if (!has_name && !name.starts_with(without_name)) continue;
-    remove_if_abandoned(entry.path().string());
-    if (!has_name && has_no_maker(entry, std::string_view(name).substr(without_name.size())))
-      std::filesystem::remove_all(entry.path(), ignored);
+    const bool is_locked = std::filesystem::exists(entry.path() / lock_file, ignored);
+    if (has_name || is_locked || has_no_maker(entry, std::string_view(name).substr(without_name.size())))
+      remove_if_abandoned(entry.path().string());
   }
 }
 

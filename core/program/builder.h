@@ -38,8 +38,10 @@ struct BuildRequest {
   const plugin::Actor* updater_actor = nullptr;
   param::UpdateSettings update_settings;
   double clip_norm = 0;
-  bool scales_loss = false;               // scales gradients, which may then overflow
-  param::SharedParams* sharing = nullptr; // shares the params with other workers; null: the program owns them
+  bool scales_loss = false; // scales gradients, which may then overflow
+  // Params are shared with other workers through servers; null: the program updates them.
+  const param::SharedLayout* shared = nullptr;
+  param::SharedParams* sharing = nullptr; // the same, in a program that is made
   param::DeviceSums* others =
       nullptr;                 // workers with their own copies of the params; null: none, or the params are shared
   bool crosses_beside = false; // contributions leave the device beside the computing

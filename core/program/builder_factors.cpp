@@ -50,7 +50,7 @@ bool Builder::is_one_product(const param::Param& param, std::size_t node) const 
 Status Builder::settle_factors(Unit& unit) {
   if (!request_.training) return {};
   for (auto* param : unit.params) param->factors.reset();
-  if (!request_.sharing) return {};
+  if (!request_.shared) return {};
   for (const auto& declared : unit.described->setup.factors) {
     param::Param& param = *unit.params.at(declared.param);
     const param::Factors own = factors_of(*unit.described, declared);
@@ -64,7 +64,7 @@ Status Builder::settle_factors(Unit& unit) {
     if (!made.ok()) continue; // the layer computes the gradient itself
     const auto pieces = param::Pieces::of(request_.store->device(), *made);
     if (!pieces) continue;
-    param.factors = request_.sharing->factors(param, own, *pieces);
+    param.factors = request_.shared->factors(param, own, *pieces);
     if (!param.factors) continue;
     param.pieces = *pieces;
     request_.store->settle(param, *made);

@@ -362,7 +362,7 @@ Status Builder::emit_update(const Visit& visit) {
     if (!fresh) continue;
     program_.updated_.push_back(param);
     param->updated = true;
-    if (request_.sharing && !param->factors) {
+    if (request_.shared && !param->factors) {
       if (request_.store->apart())
         gradient->second = left_on_host(gradient->second, *param, 0);
       else

@@ -20,7 +20,7 @@ std::size_t Builder::reader_of_params(const Program::Step& step) const {
 // Small params on an asynchronous device: their updates are joined into one op. On a synchronous device each update
 // runs alone, while its gradient is in the cache.
 void Builder::join_updates() {
-  if (request_.sharing || !program_.device_->traits().asynchronous) return;
+  if (request_.shared || !program_.device_->traits().asynchronous) return;
   std::vector<Joining> open;
   const auto close = [&](std::vector<Joining>::iterator group) {
     if (group->updates.size() > 1) {

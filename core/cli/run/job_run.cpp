@@ -388,8 +388,8 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
                (members_ && members_->has_changed());
       },
       &points);
-  const bool alone = run::Place::seats(session.job().topology) == 1;
-  const bool contribute = run::Place::contribute_to_servers(session.job().topology);
+  const bool alone = plan::Place::seats(session.job().topology) == 1;
+  const bool contribute = plan::Place::contribute_to_servers(session.job().topology);
   if (job_.record.ledger && (contribute || disk_.exists(folder_->file("ledger")))) {
     DLHOST_ASSIGN(auto ledger, run::begin_ledger(context_.host, folder_->path(), session.job()));
     training.keep_ledger_in(std::filesystem::absolute(ledger.folder).string(), std::move(ledger.of));

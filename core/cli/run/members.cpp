@@ -7,7 +7,7 @@
 #include "env/process/interrupt.h"
 #include "env/process/launched.h"
 #include "env/secret.h"
-#include "run/worker/place.h"
+#include "plan/place.h"
 
 namespace dlhost::cli {
 namespace {
@@ -80,7 +80,7 @@ Result<std::unique_ptr<run::Members>> join_members(Context& context, config::Job
   Part rendezvous = !options.launched.empty()    ? rendezvous_of_launcher(options.launched)
                     : options.rendezvous.empty() ? job.topology.rendezvous
                                                  : rendezvous_named(options.rendezvous, job.topology.rendezvous);
-  const std::uint32_t seats = run::Place::seats(job.topology);
+  const std::uint32_t seats = plan::Place::seats(job.topology);
   if (rendezvous.type.empty() && seats > 1) rendezvous.type = env::launcher();
   if (rendezvous.type.empty()) {
     if (options.rank || options.members || !options.secret.empty())

@@ -1,5 +1,4 @@
-// How a program shares its params with other workers' programs. A single worker has no Sharing: its program updates the
-// params itself.
+// How a program shares its params with other workers' programs. A single worker's program updates the params itself.
 #pragma once
 
 #include <optional>
@@ -9,9 +8,10 @@
 
 namespace dlhost::param {
 
-class SharedParams {
+// What sharing changes in a program, known before anything is made.
+class SharedLayout {
  public:
-  virtual ~SharedParams() = default;
+  virtual ~SharedLayout() = default;
   // Bytes for a store that is laid out: of this worker, of all workers together, and the worker's own part of a
   // checkpoint in plain f32.
   struct Bytes {
@@ -19,11 +19,15 @@ class SharedParams {
     std::size_t summed = 0; // buffers in which servers decode or fold, all together
   };
   virtual Bytes bytes(const Store&) const = 0;
-  // Takes its memory and lends the common part to the store. Requires: the store is laid out, and nothing is allocated.
-  virtual Status open(Store&) = 0;
   // The factors that workers send in place of the gradient, for a param whose gradient in this program is the product
   // of `own`: with as many rows as any worker has. Empty: workers send the gradient.
   virtual std::optional<Factors> factors(const Param&, const Factors& own, const Pieces&) const = 0;
+};
+
+class SharedParams : public SharedLayout {
+ public:
+  // Takes its memory and lends the common part to the store. Requires: the store is laid out, and nothing is allocated.
+  virtual Status open(Store&) = 0;
   // The memory into which the program writes the gradient of a param, or its factors.
   virtual std::span<std::byte> contribution(const Param&) = 0;
   // Announces that the contribution is complete. Returns at once.

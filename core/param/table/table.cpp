@@ -12,24 +12,19 @@ Table::Table(Setup setup)
   if (const auto* consistency = setup_.handlers.job.consistency) first_ = consistency->plan(0, 0);
 }
 
-Status Table::can_follow(const WorkerPlan& plan, const WorkerPlan& first, std::uint64_t step,
-                         const plugin::Actor* handler) {
+const char* Table::unfollowed(const WorkerPlan& plan, const WorkerPlan& first) {
   const bool own = plan.update_locally;
-  const char* wanted = nullptr;
-  if (own != first.update_locally)
-    wanted = own ? "update_locally = true" : "update_locally = false";
-  else if (plan.send_delta != (own && first.send_delta))
-    wanted = plan.send_delta ? "send_delta = true" : "send_delta = false";
-  else if (!own && !plan.push)
-    wanted = "push = false";
-  else if (!plan.send_delta && plan.delta_factor != 1)
-    wanted = "a delta_factor";
-  if (!wanted) return {};
-  return Status::unsupported(
-      "consistency handler '", handler->plugin, "' plans ", wanted, " for step ", step,
-      ": not in this version, whose workers send the gradient of each step, and nothing else, or "
-      "update values of their own in every step, and send only gradients, or only differences; "
-      "choose another handler (topology.consistency)");
+  if (own != first.update_locally) return own ? "update_locally = true" : "update_locally = false";
+  if (plan.send_delta != (own && first.send_delta)) return plan.send_delta ? "send_delta = true" : "send_delta = false";
+  if (!own && !plan.push) return "push = false";
+  if (!plan.send_delta && plan.delta_factor != 1) return "a delta_factor";
+  return nullptr;
+}
+
+std::string Table::why_not(std::string_view handler, const char* plans, std::uint64_t step) {
+  return concat("consistency handler '", handler, "' plans ", plans, " for step ", step,
+                ": not in this version, whose workers send the gradient of each step, and nothing else, or update "
+                "values of their own in every step, and send only gradients, or only differences");
 }
 
 void Table::begin(const StartPoint& beginning) {
@@ -87,7 +82,8 @@ Status Table::finish_update(std::size_t param, std::uint64_t step, double rate) 
   for (const Slice& slice : setup_.slices->of(param)) {
     const View& view = views_[slice.id];
     const WorkerPlan next = handler.consistency->plan(step + 1, view.version);
-    DLHOST_TRY(can_follow(next, first_, step + 1, handler.actor));
+    if (const char* plans = unfollowed(next, first_))
+      return Status::unsupported(why_not(handler.actor->plugin, plans, step + 1), "; ", other_handler);
     if (sends) {
       DLHOST_TRY(send_update(slice, step, rate));
       DLHOST_TRY(settle_elsewhere(slice, next.at_least));

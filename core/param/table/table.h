@@ -50,9 +50,11 @@ class Table final : public MessageHandler {
     ControlHandler* control = nullptr;
   };
   explicit Table(Setup);
-  // Not ok: what a handler wants of a worker in a step, and no table does. `first`: what it wanted in the first.
-  static Status can_follow(const WorkerPlan&, const WorkerPlan& first, std::uint64_t step,
-                           const plugin::Actor* handler);
+  // What a handler plans for a step that no worker can follow; null: nothing. `first`: the plan of the job's handler
+  // for the first step.
+  static const char* unfollowed(const WorkerPlan&, const WorkerPlan& first);
+  static std::string why_not(std::string_view handler, const char* plans, std::uint64_t step);
+  static constexpr const char* other_handler = "choose another handler (topology.consistency)";
 
   // The shard that this worker moves along, and the chooser of whole steps; both may be null.
   void sit_beside(Shard* shard, Chooser* chooser) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "run/worker/place.h"
+#include "plan/place.h"
 
 namespace dlhost::run {
 
@@ -39,7 +39,7 @@ config::Job balanced(config::Job job, std::span<const record::WorkerReport> repo
 std::vector<std::int64_t> rows_of(const config::Job& job) {
   std::vector<std::int64_t> rows;
   for (std::uint32_t rank = 0; rank < job.topology.workers_per_group; ++rank)
-    rows.push_back(Place::at(job, rank, false).rows);
+    rows.push_back(plan::Place::at(job, rank).rows);
   return rows;
 }
 

@@ -15,7 +15,7 @@ Result<std::unique_ptr<WorkerPool>> ProcessPool::make(Session& leader) {
   std::unique_ptr<ProcessPool> pool(new ProcessPool(leader));
   DLHOST_ASSIGN(pool->folder_, env::TemporaryFolder::make("dlhost-run-"));
   const std::string& folder = pool->folder_->path();
-  const Posting posting{Place::machines(leader.job().topology), env::draw_secret()};
+  const Posting posting{plan::Place::machines(leader.job().topology), env::draw_secret()};
   DLHOST_TRY(MeetingFolder::write(leader.host().disk(), folder, leader.job(), posting));
   pool->processes_.emplace(leader.host(), leader.registry(), folder);
   pool->address_book_.emplace(
@@ -53,9 +53,9 @@ Status ProcessPool::work(Host& host, plugin::Registry& registry, const config::J
     return env::parent_process() == leader ? Status() : Status::gone("the leader is gone");
   };
   DLHOST_ASSIGN(const Posting posting, MeetingFolder::read_posting(host.disk(), folder));
-  if (posting.machines.size() != Place::seats(job.topology) || seat >= posting.machines.size())
+  if (posting.machines.size() != plan::Place::seats(job.topology) || seat >= posting.machines.size())
     return Status::corrupt(folder, ": ", posting.machines.size(), " workers are posted, and the job has ",
-                           Place::seats(job.topology));
+                           plan::Place::seats(job.topology));
   // The others are the leader's to end.
   const auto end = [&](std::uint32_t other) {
     if (other == 0 && posting.by_leader && leader_is_there().ok()) env::kill(leader);

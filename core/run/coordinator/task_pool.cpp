@@ -5,7 +5,7 @@
 namespace dlhost::run {
 
 TaskPool::TaskPool(Session& leader)
-    : leader_(leader), address_book_(leader.host().tasks(), Place::machines(leader.job().topology)) {}
+    : leader_(leader), address_book_(leader.host().tasks(), plan::Place::machines(leader.job().topology)) {}
 
 TaskPool::~TaskPool() {
   address_book_.fail(Status::cancelled("it is over"));

@@ -16,7 +16,7 @@ namespace dlhost::run {
 Status Training::prepare() {
   const config::Job& job = session_.job();
   started_bytes_ = env::resident_bytes();
-  if (Place::has_seats(job.topology)) {
+  if (plan::Place::has_seats(job.topology)) {
     DLHOST_ASSIGN(workers_, Workers::make(session_, make_crew_));
     if (!bequeathed_.empty()) DLHOST_TRY(workers_->bequeath(bequeathed_));
   }
@@ -125,14 +125,14 @@ void Training::salvage() {
 
 // Of workers that begin together.
 std::vector<std::uint64_t> Training::steps_of_all(std::uint64_t step) const {
-  return std::vector<std::uint64_t>(Place::seats(session_.job().topology), step);
+  return std::vector<std::uint64_t>(plan::Place::seats(session_.job().topology), step);
 }
 
 // Groups that go at their own pace go on where each was; others than they were begin together, with the version there
 // is.
 param::StartPoint Training::beginning(const nlohmann::json& state) const {
   const config::Topology& topology = session_.job().topology;
-  const std::size_t seats = Place::seats(topology);
+  const std::size_t seats = plan::Place::seats(topology);
   const auto others = static_cast<std::size_t>(topology.server_groups - 1);
   param::StartPoint beginning{.version = progress_.step,
                               .others = std::vector<Version>(others, progress_.step),

@@ -38,7 +38,7 @@ Result<std::unique_ptr<Feeds>> Feeds::make(Session& session, const program::Prog
   FeederSpec spec = reading(session.job(), program);
   spec.phase = phase;
   spec.end = end;
-  spec.sampling = training_samples(session.job(), spec.trains ? session.place() : Place::alone(session.job()),
+  spec.sampling = training_samples(session.job(), spec.trains ? session.place() : plan::Place::alone(session.job()),
                                    session.sources()[0].stream);
   if (!spec.trains) {
     spec.sampling = spec.sampling.evaluation();

@@ -31,7 +31,7 @@ std::vector<std::int64_t> count_classes(const Source& source, Phase phase, std::
 }
 
 std::int64_t left_over(const Session& session, std::int64_t samples) {
-  const auto spec = training_samples(session.job(), Place::at(session.job(), 0, false), 0);
+  const auto spec = training_samples(session.job(), plan::Place::at(session.job(), 0), 0);
   if (spec.last != Last::drop) return 0;
   return samples % (spec.share == Share::disjoint ? spec.batch * spec.groups : spec.batch);
 }

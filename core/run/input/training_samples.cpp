@@ -23,7 +23,7 @@ Share share_of(config::Data data) {
 
 } // namespace
 
-SamplingSpec training_samples(const config::Job& job, const Place& place, std::uint32_t stream) {
+SamplingSpec training_samples(const config::Job& job, const plan::Place& place, std::uint32_t stream) {
   return {.batch = job.train.batch,
           .first_row = place.first_row,
           .rows = place.rows,

@@ -25,7 +25,7 @@ WorkerPool::Maker ClusterPool::maker(Members& members) {
 
 Status ClusterPool::prepare() {
   DLHOST_TRY(members_.look());
-  const std::uint32_t seats = Place::seats(leader_.job().topology);
+  const std::uint32_t seats = plan::Place::seats(leader_.job().topology);
   assignment_ = Assignment::of(members_.all(), members_.rank(), seats);
   for (const std::uint32_t rank : assignment_.ranks)
     hosts_.push_back(std::ranges::find(members_.all(), rank, &Member::rank)->host);

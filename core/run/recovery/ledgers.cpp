@@ -10,8 +10,8 @@
 
 #include "env/digest.h"
 #include "env/json_text.h"
+#include "plan/place.h"
 #include "record/json_fault.h"
-#include "run/worker/place.h"
 
 namespace dlhost::run {
 namespace {
@@ -63,7 +63,7 @@ OrderedJson arrangement_of(const config::Job& job) {
   for (const auto& [name, number] : numbers_of(job)) arrangement[name] = *number;
   arrangement["topology.consistency"] = job.topology.consistency.type;
   if (!job.topology.shares.empty()) arrangement["topology.shares"] = job.topology.shares;
-  if (Place::sums_on_devices(job.topology)) arrangement["topology.copy"] = "none";
+  if (plan::Place::sums_on_devices(job.topology)) arrangement["topology.copy"] = "none";
   return arrangement;
 }
 

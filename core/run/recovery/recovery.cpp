@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "run/worker/place.h"
+#include "plan/place.h"
 
 namespace dlhost::run {
 
 // Threads die with their process. Recovery needs workers that are processes.
 Recovery::Recovery(const config::Job& job, const Past& past) : past_(past) {
-  if (Place::seats(job.topology) > 1 && job.topology.run_as == config::RunAs::processes)
+  if (plan::Place::seats(job.topology) > 1 && job.topology.run_as == config::RunAs::processes)
     restarts_ = job.recovery.restarts;
 }
 

@@ -19,7 +19,7 @@ void check_samples(const Session& session, config::Problems& problems) {
                         "' has no training samples; give it a `train` file");
   for (const char* key : {"train.batch", "train.last_batch", "topology"})
     if (problems.refused(key)) return;
-  const auto seat = training_samples(job, Place::at(job, 0, false), source.stream);
+  const auto seat = training_samples(job, plan::Place::at(job, 0), source.stream);
   if (const auto sampling = Sampling::make(seat, samples); !sampling.ok())
     problems.add(job.place("train.batch"), "source '", source.name, "': ", sampling.status().message());
 }

@@ -7,9 +7,9 @@
 #include "env/process/machine.h"
 #include "env/real_host.h"
 #include "param/store/averaging.h"
+#include "plan/refusals.h"
 #include "plugin/contained.h"
 #include "program/builder.h"
-#include "run/session/supported.h"
 
 namespace dlhost::run {
 namespace {
@@ -37,6 +37,7 @@ Result<std::unique_ptr<Session>> Session::open_beside(Session& first, std::uint3
   DLHOST_TRY(session->open_device());
   DLHOST_TRY(session->open_store());
   session->sources_ = first.sources_;
+  session->exchange_ = first.exchange_;
   DLHOST_TRY(session->open_algorithm());
   DLHOST_TRY(session->open_updater());
   return session;
@@ -79,10 +80,15 @@ Status Session::open_updater() {
   return plugin::tried(actor_of(Kind::updater, part), "rule", [this] { return updater_->rule(); });
 }
 
-void Session::take_part(const Place& place, param::SharedParams* sharing, param::DeviceSums* others) {
-  place_ = place;
+void Session::take_part(const plan::Place& place, param::SharedParams* sharing, param::DeviceSums* others) {
+  look_as(place, sharing);
   sharing_ = sharing;
   others_ = others;
+}
+
+void Session::look_as(const plan::Place& place, const param::SharedLayout* shared) {
+  place_ = place;
+  shared_ = shared;
 }
 
 program::StepInfo Session::step_info(std::uint64_t step, std::uint32_t epoch, double rate) const {
@@ -95,7 +101,7 @@ program::StepInfo Session::step_info(std::uint64_t step, std::uint32_t epoch, do
 }
 
 Status Session::open_device() {
-  const auto workers = static_cast<int>(Place::seats(job_.topology));
+  const auto workers = static_cast<int>(plan::Place::seats(job_.topology));
   const int threads =
       job_.train.threads > 0 ? static_cast<int>(job_.train.threads) : std::max(1, env::usable_processors() / workers);
   set_parallel_threads(threads);
@@ -132,7 +138,7 @@ Result<std::unique_ptr<Device>> Session::make_device(Part part) {
 Status Session::open_store() {
   const config::Topology& topology = job_.topology;
   const bool near = topology.device.type.empty() && device_->traits().host_memory;
-  const bool own = !Place::has_seats(topology) || Place::sums_on_devices(topology);
+  const bool own = !plan::Place::has_seats(topology) || plan::Place::sums_on_devices(topology);
   if (own || near || &device_part() == &masters_part()) {
     store_ = std::make_unique<param::Store>(*device_, *stream_);
     return {};
@@ -237,7 +243,8 @@ Result<program::Program*> Session::trainer() {
                                 .updater_actor = updater_actor,
                                 .update_settings = {.clip_value = job_.updater.clip_value},
                                 .clip_norm = shares ? 0 : job_.largest_norm(), // else the servers clip
-                                .scales_loss = traits.needs_loss && computes_in_f16(job_),
+                                .scales_loss = traits.needs_loss && plan::computes_in_f16(job_),
+                                .shared = shares ? shared_ : nullptr,
                                 .sharing = shares ? sharing_ : nullptr,
                                 .others = shares ? nullptr : others_,
                                 .crosses_beside = shares && crosses_beside(),
@@ -269,7 +276,5 @@ Result<program::Program*> Session::evaluator(Phase phase, const std::vector<std:
 bool Session::has_lost_device() {
   return stream_->wait().code() == Code::gone || Memory::make(*device_, 1).status().code() == Code::gone;
 }
-
-bool Session::shares_params() const { return sharing_ && !Place::sums_on_devices(job_.topology); }
 
 } // namespace dlhost::run

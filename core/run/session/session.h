@@ -20,13 +20,14 @@
 #include "param/store/store.h"
 #include "param/table/device_sums.h"
 #include "param/table/shared_params.h"
+#include "plan/exchange.h"
+#include "plan/place.h"
 #include "plugin/float_state.h"
 #include "plugin/registry.h"
 #include "program/program.h"
 #include "program/record.h"
 #include "run/session/memory_need.h"
 #include "run/worker/hang_watch.h"
-#include "run/worker/place.h"
 
 namespace dlhost::run {
 
@@ -64,12 +65,16 @@ class Session {
   // Opens a session of the same job for another worker, on the calling task. It reads from the same sources.
   static Result<std::unique_ptr<Session>> open_beside(Session&, std::uint32_t turn);
   // The session computes only these rows of each batch and shares its params. Requires: the trainer is not made yet.
-  void take_part(const Place& place, param::SharedParams* sharing, param::DeviceSums* others);
+  void take_part(const plan::Place& place, param::SharedParams* sharing, param::DeviceSums* others);
+  // The same, of a session that is opened for looking.
+  void look_as(const plan::Place& place, const param::SharedLayout* shared);
 
   // Samples of a phase; 0: none. open() checks that all sources agree.
   std::int64_t samples(Phase) const;
   std::int64_t batch(Phase) const; // rows of one program
-  const Place& place() const { return place_; }
+  const plan::Place& place() const { return place_; }
+  // Of a job that trains.
+  const plan::Exchange& exchange() const { return exchange_; }
   param::SharedParams* sharing() { return sharing_; } // null: the only worker
   program::StepInfo step_info(std::uint64_t step, std::uint32_t epoch, double rate) const;
 
@@ -103,7 +108,7 @@ class Session {
 
  private:
   Session(Host& host, plugin::Registry& registry, const config::Job& job, bool make, std::uint32_t turn)
-      : host_(host), registry_(registry), job_(job), make_(make), turn_(turn), place_(Place::alone(job)),
+      : host_(host), registry_(registry), job_(job), make_(make), turn_(turn), place_(plan::Place::alone(job)),
         hang_watch_(job.train.hang_limit) {
     plugin::FloatState::set_standard(); // whatever this task did before
   }
@@ -112,7 +117,7 @@ class Session {
   // The name of one of its plugins for fault messages; null: unknown.
   const plugin::Actor* actor_of(Kind, const Part&);
   bool crosses_beside() const;
-  bool shares_params() const; // with other workers, through servers
+  bool shares_params() const { return shared_ && exchange_.has_servers(); }
   Result<std::unique_ptr<Device>> make_device(Part);
   const Part& device_part() const;  // the device that computes
   const Part& masters_part() const; // the device of the shared params
@@ -120,6 +125,7 @@ class Session {
   Status open_updater();
   // In session_examine.cpp.
   void examine(Purpose, config::Problems&, const StandIn& = {});
+  void resolve_exchange(config::Problems&);
   Result<OpenSource> open_source(const config::Layer&, std::uint32_t stream, const StandIn&);
   void check_dtypes(config::Problems&) const;
   void open_sources(config::Problems&, const StandIn&);
@@ -139,7 +145,9 @@ class Session {
   const config::Job& job_;
   bool make_;
   std::uint32_t turn_;
-  Place place_;
+  plan::Place place_;
+  plan::Exchange exchange_;
+  const param::SharedLayout* shared_ = nullptr; // null: the only worker
   param::SharedParams* sharing_ = nullptr;
   param::DeviceSums* others_ = nullptr; // set if the worker has all params for itself
   HangWatch hang_watch_;

@@ -3,12 +3,12 @@
 
 #include "config/compose.h"
 #include "net/extent.h"
+#include "plan/exchange_plugins.h"
+#include "plan/refusals.h"
 #include "plugin/contained.h"
-#include "run/session/agreement.h"
 #include "run/session/attainable.h"
 #include "run/session/checkpoints.h"
 #include "run/session/session.h"
-#include "run/session/supported.h"
 
 namespace dlhost::run {
 namespace {
@@ -22,8 +22,8 @@ Status multiplies_in(Device& device, DType dtype) {
 } // namespace
 
 void Session::examine(Purpose purpose, config::Problems& problems, const StandIn& stand_in) {
-  check_supported(job_, problems);
-  check_agreement(job_, registry_, problems);
+  plan::check_topology(job_, problems);
+  if (purpose != Purpose::reading) resolve_exchange(problems);
   const auto open = [&](const char* key, Status (Session::*part)()) {
     if (problems.refused(key)) return;
     if (const Status status = (this->*part)(); !status.ok()) problems.of_key(key, job_.place(key), status.message());
@@ -49,6 +49,13 @@ void Session::examine(Purpose purpose, config::Problems& problems, const StandIn
   check_attainable(*this, nets[Phase::validate].get(), problems);
   if (purpose == Purpose::looking)
     open("train.init_from", &Session::find_start); // a resumed run does not need train.init_from
+}
+
+void Session::resolve_exchange(config::Problems& problems) {
+  const auto plugins = plan::ExchangePlugins::make(job_, registry_, problems);
+  if (!plugins) return;
+  exchange_ = plan::Exchange::of(job_, plugins->declared());
+  plan::check_exchange(job_, plugins->declared(), exchange_, problems);
 }
 
 void Session::check_dtypes(config::Problems& problems) const {

@@ -33,7 +33,7 @@ void Session::add_program(MemoryNeed& need, const program::Program& program, boo
 }
 
 MemoryNeed Session::need(const program::Program& program, Phase phase) const {
-  const bool shares = sharing_ && phase == Phase::train;
+  const bool shares = shared_ && phase == Phase::train;
   MemoryNeed need;
   if (device_->traits().host_memory) add_program(need, program, shares && shares_params());
   const std::size_t host = program.footprint().host;
@@ -48,9 +48,9 @@ MemoryNeed Session::need(const program::Program& program, Phase phase) const {
   need.by_batch += host + ahead;
   std::size_t largest = 0;
   if (shares) {
-    const auto [own, common, kept, summed] = sharing_->bytes(*store_);
+    const auto [own, common, kept, summed] = shared_->bytes(*store_);
     need = several(std::move(need),
-                   {.workers = Place::seats(job_.topology), .each = own, .together = common, .summed = summed});
+                   {.workers = plan::Place::seats(job_.topology), .each = own, .together = common, .summed = summed});
     largest = kept;
   }
   const std::size_t saved =
@@ -64,7 +64,7 @@ MemoryNeed Session::need(const program::Program& program, Phase phase) const {
 // Two batches are on the device beside the program, because delivery works ahead.
 MemoryNeed Session::device_need(const program::Program& program, Phase phase) const {
   MemoryNeed need{.of = concat("the memory of device '", device_part().type, "'")};
-  add_program(need, program, sharing_ && phase == Phase::train && shares_params());
+  add_program(need, program, phase == Phase::train && shares_params());
   std::size_t delivered = 0;
   const auto& nodes = program.graph().nodes();
   for (std::size_t node = 0; node < nodes.size(); ++node)
@@ -94,7 +94,7 @@ std::function<Status(const program::Program&)> Session::admission(Phase phase) c
     const std::uint64_t available = env::memory_of_machine().available_bytes;
     const std::string own_key = concat(config::key_of(phase), ".batch");
     DLHOST_TRY(fits_device(program, phase, own_key));
-    if (sharing_ && phase == Phase::train) {
+    if (shared_ && phase == Phase::train) {
       if (place_.group > 0 || place_.rank > 0) return {}; // the first worker counts for all
       const MemoryNeed all = need(program, phase);
       DLHOST_TRY(check_room(all, available, "train.batch", job_.train.batch));

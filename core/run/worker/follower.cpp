@@ -62,7 +62,7 @@ Status Follower::prepare() {
 
 Status Follower::steps() {
   DLHOST_ASSIGN(const param::StartPoint beginning, address_book_.begun());
-  const Place& place = seat_->place();
+  const plan::Place& place = seat_->place();
   if (beginning.steps.size() != std::size_t{place.groups} * place.workers)
     return Status::corrupt("the leader begins with ", beginning.steps.size(), " workers, and there are ",
                            place.groups * place.workers);

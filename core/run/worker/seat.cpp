@@ -5,6 +5,7 @@
 
 #include "env/process/process.h"
 #include "param/exchange/row_pool.h"
+#include "plan/refusals.h"
 
 namespace dlhost::run {
 
@@ -25,12 +26,13 @@ class Seat::Lent final : public param::Lender {
 
 param::Masters& Seat::lent_masters() const { return lent_->masters; }
 
-bool Seat::outlived() const { return session_.job().topology.replicas > 1; }
-
-Seat::Seat(Session& session, AddressBook& address_book, std::uint32_t number)
+Seat::Seat(Session& session, AddressBook& address_book, plan::ExchangePlugins plugins, std::uint32_t number)
     : session_(session), address_book_(address_book), number_(number), seats_(address_book.seats()),
       servers_(static_cast<std::uint32_t>(session.job().topology.servers_per_group)),
       far_(std::ranges::count(address_book.machines(), address_book.machines()[number]) < std::ptrdiff_t{seats_}),
+      layout_(session.job(), session.exchange(), std::move(plugins), session.updater(), address_book.machines(), number,
+              session.exchange().versions_outlive || mends()),
+      exchange_(layout_.exchange), plugins_(layout_.plugins), place_(layout_.place), table_plan_(layout_.table),
       own_(seats_), done_(seats_), idle_(seats_), silences_(seats_), lost_(seats_),
       joins_(static_cast<std::size_t>(session.job().topology.server_groups)) {}
 
@@ -57,57 +59,43 @@ Result<std::unique_ptr<Transport>> Seat::transport() const {
 }
 
 Result<std::unique_ptr<Seat>> Seat::make(Session& session, AddressBook& address_book, std::uint32_t number) {
-  std::unique_ptr<Seat> seat(new Seat(session, address_book, number));
+  const config::Job& job = session.job();
+  DLHOST_ASSIGN(auto plugins, plan::ExchangePlugins::make(job, session.registry()));
+  std::unique_ptr<Seat> seat(new Seat(session, address_book, std::move(plugins), number));
   if (seat->has_near()) {
     DLHOST_ASSIGN(seat->transport_, seat->transport());
   }
   if (seat->has_far()) {
     DLHOST_ASSIGN(seat->network_, seat->network());
   }
-  const config::Job& job = session.job();
-  DLHOST_ASSIGN(seat->agreement_, Agreement::make(job, session.registry()));
-  seat->traits_ = seat->agreement_->job().traits;
-  seat->first_plan_ = seat->agreement_->job().first;
-  seat->in_step_ = seat->agreement_->job().in_step();
-  seat->place_ = Place::at(job, number, seat->traits_.joint);
   seat->find_others();
-  if (const dlhost::Part& codec = job.topology.codec; !codec.type.empty()) {
-    DLHOST_ASSIGN(seat->codec_, session.registry().create<Codec>(codec.type, codec.options));
-    DLHOST_ASSIGN(seat->codec_actor_, session.registry().actor(Kind::codec, codec.type, codec.type));
-  }
-  if (seat->place_.server_groups > 1) {
-    const dlhost::Part& sync = job.topology.sync;
-    DLHOST_ASSIGN(seat->sync_, session.registry().create<Sync>(sync.type, sync.options));
-    DLHOST_ASSIGN(seat->sync_actor_, session.registry().actor(Kind::sync, sync.type, sync.type));
-    if (seat->groups_are_alike()) seat->place_.global_batch = job.train.batch * seat->place_.groups;
-    if (seat->shares_contributions()) {
-      seat->place_.first_served = 0;
-      seat->place_.served = seat->place_.groups;
-    }
-  }
   const std::string& updater = job.updater.plugin.type;
   DLHOST_ASSIGN(seat->updater_actor_, session.registry().actor(Kind::updater, updater, updater));
   return seat;
 }
 
 void Seat::find_others() {
-  leader_ = in_step_ ? 0 : place_.group * place_.workers;
+  leader_ = exchange_.in_step ? 0 : place_.group * place_.workers;
   for (std::uint32_t other = 0; other < seats_; ++other) {
     if (other == number_ || !leads()) continue;
-    if (in_step_ || other / place_.workers == place_.group) led_.push_back(other);
+    if (exchange_.in_step || other / place_.workers == place_.group) led_.push_back(other);
   }
 }
 
 Status Seat::open(param::Store& store) {
-  DLHOST_TRY(supported(store));
-  layout_.emplace(store, *this);
-  DLHOST_TRY(can_be_outlived());
+  const auto is_summed = [](const auto& state) { return state->merge == Merge::sum; };
+  DLHOST_TRY(
+      plan::check_net({session_.job(),
+                       plugins_.declared(),
+                       exchange_,
+                       {.sums_state = std::ranges::any_of(store.states(), is_summed), .carries = store.carries()}}));
+  memory_ = layout_.memory(store);
   // For each slice an update, a get and a look, or their answers, and its sums for two versions; what leaders say, and
   // norms; what is exchanged with other server groups.
   const std::size_t sums = session_.updater().rule().partials.results().size();
-  const std::size_t at_once = layout_->slices.size() + 2 * param::RowPlan::least_places; // slices and sections
-  const std::size_t exchanged = sync_ ? 8 * at_once * place_.server_groups : 0;
-  const std::size_t credit = (8 + 2 * sums) * layout_->slices.size() * seats_ + exchanged + 50 * seats_;
+  const std::size_t at_once = memory_->slices.size() + 2 * param::RowPlan::least_places; // slices and sections
+  const std::size_t exchanged = exchange_.groups != Groups::one ? 8 * at_once * place_.server_groups : 0;
+  const std::size_t credit = (8 + 2 * sums) * memory_->slices.size() * seats_ + exchanged + 50 * seats_;
   DLHOST_ASSIGN(post_, param::Post::open({.host = &session_.host(),
                                           .near = transport_.get(),
                                           .far = network_.get(),
@@ -119,16 +107,16 @@ Status Seat::open(param::Store& store) {
                                           .sealed = sealed(),
                                           .credit = credit}));
 
-  DLHOST_ASSIGN(own_[number_].board, post_->allocate(layout_->bytes));
+  DLHOST_ASSIGN(own_[number_].board, post_->allocate(memory_->bytes));
   own_[number_].bytes = own_[number_].board.bytes();
-  new (own_[number_].bytes.data() + layout_->vitals) Vitals;
+  new (own_[number_].bytes.data() + memory_->vitals) Vitals;
 
-  lent_ = std::make_unique<Lent>(lay_out_masters(store));
-  for (std::size_t s = 0; !states_apart() && s < layout_->states.size(); ++s) lent_->states.push_back(own_state(s));
+  lent_ = std::make_unique<Lent>(table_plan_.masters(store));
+  for (std::size_t s = 0; !states_apart() && s < memory_->states.size(); ++s) lent_->states.push_back(own_state(s));
   Contact contact{.addresses = post_->addresses(),
                   .own = own_[number_].board.near_key(),
                   .process = env::own_process(),
-                  .bytes = layout_->exchanged};
+                  .bytes = memory_->exchanged};
   DLHOST_TRY(make_mirrors(contact));
   const std::uint32_t lodging = *remote_masters_of(place_.server_group, machine());
   std::span<std::byte> masters;
@@ -151,13 +139,13 @@ Status Seat::open(param::Store& store) {
   if (number_ == 0) {
     for (const auto& param : store.params())
       contact.formats[param->declared.name] = store.device().format_name(param->master);
-    if (!shares_params()) {
+    if (!exchange_.has_servers()) {
       DLHOST_ASSIGN(contact.convened, convened());
     }
   }
   for (const auto memory : {own_[number_].bytes, masters})
     if (store.apart()) pin(memory);
-  lent_->masters.lie_at(masters, number_ == 0 || !shares_params());
+  lent_->masters.lie_at(masters, number_ == 0 || !exchange_.has_servers());
   store.borrow(*lent_);
   return address_book_.put(number_, std::move(contact));
 }
@@ -173,8 +161,20 @@ void Seat::pin(std::span<std::byte> memory) {
                                                           pinned.status().message()));
 }
 
+Vitals& Seat::vitals(std::uint32_t seat) const {
+  return *std::launder(reinterpret_cast<Vitals*>(own_[seat].bytes.data() + memory_->vitals));
+}
+
+std::span<double> Seat::numbers(std::uint32_t seat) const {
+  return {reinterpret_cast<double*>(own_[seat].bytes.data() + memory_->numbers), WorkerMemory::most_metrics * 2};
+}
+
+std::span<char> Seat::words(std::uint32_t seat) const {
+  return {reinterpret_cast<char*>(own_[seat].bytes.data() + memory_->words), WorkerMemory::words_bytes};
+}
+
 std::span<std::byte> Seat::contribution(const param::Param& param) {
-  return own_[number_].bytes.subspan(layout_->gradients.offset(param.number));
+  return own_[number_].bytes.subspan(memory_->gradients.offset(param.number));
 }
 
 Status Seat::connect() {
@@ -191,7 +191,7 @@ Status Seat::connect() {
     }
     if (other != lodging || number_ == lodging) DLHOST_TRY(post_->connect(other, contact.addresses));
     if (post_->is_far(other)) {
-      if (contact.bytes != layout_->exchanged || contact.mirrors.size() != seats_ ||
+      if (contact.bytes != memory_->exchanged || contact.mirrors.size() != seats_ ||
           contact.far_masters.size() != place_.server_groups)
         return Status::internal("worker ", other, " has a net of other params than worker ", number_);
       own_[other].there = {.seat = other, .key = contact.mirrors.at(number_), .number = number_};
@@ -200,11 +200,11 @@ Status Seat::connect() {
     }
     DLHOST_ASSIGN(own_[other].region, post_->map(other, contact.own));
     own_[other].bytes = own_[other].region->bytes();
-    if (own_[other].bytes.size() < layout_->exchanged)
+    if (own_[other].bytes.size() < memory_->exchanged)
       return Status::internal("worker ", other, " has a net of other params than worker ", number_);
   }
   DLHOST_TRY(find_mirrors());
-  return number_ == 0 || outlived() ? map_other_masters() : Status();
+  return number_ == 0 || exchange_.versions_outlive ? map_other_masters() : Status();
 }
 
 Status Seat::make_shard() {
@@ -212,20 +212,20 @@ Status Seat::make_shard() {
       .server = number_ - home_of(place_.server_group),
       .machine = machine(),
       .seats = servers_of(place_.server_group),
-      .slices = &layout_->slices,
+      .slices = &memory_->slices,
       .masters = &lent_->masters,
       .published = published(number_),
-      .versions_outlive = outlived(),
+      .versions_outlive = exchange_.versions_outlive,
       .store = &session_.store(),
       .groups = place_.served,
-      .handlers = agreement_->handlers(session_.store()),
+      .handlers = plugins_.handlers(session_.store()),
       .updater = &session_.updater(),
       .updater_actor = updater_actor_,
       .update_settings = {.clip_value = session_.job().updater.clip_value,
-                          .clip_norm = whole_versions() ? session_.job().largest_norm() : 0},
-      .codec = encodes_exchanges() ? param::CodecUse() : codec_use(),
+                          .clip_norm = exchange_.whole_versions ? session_.job().largest_norm() : 0},
+      .codec = exchange_.encodes == Encodes::exchanges ? param::CodecUse() : codec_use(),
       .sync = sync_setup(),
-      .alike = groups_are_alike(),
+      .alike = exchange_.alike(),
       .activity = &session_.activity(),
       .send = [this](std::uint32_t seat, const param::Message& message) { return table_->send(seat, message); }};
   if (has_far()) {
@@ -248,14 +248,14 @@ Status Seat::make_shard() {
     setup.contributors.push_back({.group = static_cast<std::uint16_t>(seat / place_.workers),
                                   .rank = static_cast<std::uint16_t>(seat % place_.workers),
                                   .seat = seat,
-                                  .sent = own_[seat].bytes.first(layout_->sent),
+                                  .sent = own_[seat].bytes.first(memory_->sent),
                                   .machine = address_book_.machines()[seat]});
   DLHOST_ASSIGN(shard_, param::Shard::make(std::move(setup)));
-  if (!traits_.by_step || number_ != home_of(place_.server_group)) return {};
+  if (!exchange_.by_step || number_ != home_of(place_.server_group)) return {};
   chooser_.emplace(
       param::Chooser::Setup{.clients = {place_.first_served, place_.served, place_.workers},
-                            .consistency = agreement_->job().consistency.get(),
-                            .actor = agreement_->job().actor,
+                            .consistency = plugins_.job().plugin.get(),
+                            .actor = plugins_.job().actor,
                             .activity = &session_.activity(),
                             .tell =
                                 [this, servers = servers_of(place_.server_group)](const param::Message& message) {
@@ -268,8 +268,8 @@ Status Seat::make_shard() {
 
 Result<std::unique_ptr<param::Replica>> Seat::make_replica() {
   return param::Replica::make({.store = &session_.store(),
-                               .gradients = &layout_->gradients,
-                               .places = &*layout_->replica,
+                               .gradients = &memory_->gradients,
+                               .places = &*memory_->replica,
                                .memory = own_[number_].bytes,
                                .updater = &session_.updater(),
                                .updater_actor = updater_actor_,
@@ -279,9 +279,9 @@ Result<std::unique_ptr<param::Replica>> Seat::make_replica() {
 
 param::CodecUse Seat::codec_use() const {
   return {.store = &session_.store(),
-          .coding = layout_->coding ? &*layout_->coding : nullptr,
-          .codec = codec_.get(),
-          .actor = codec_actor_,
+          .coding = memory_->coding ? &*memory_->coding : nullptr,
+          .codec = plugins_.codec().plugin.get(),
+          .actor = plugins_.codec().actor,
           .activity = &session_.activity()};
 }
 
@@ -296,10 +296,10 @@ Status Seat::join() {
       .host = &session_.host(),
       .post = post_.get(),
       .store = &session_.store(),
-      .slices = &layout_->slices,
+      .slices = &memory_->slices,
       .masters = &lent_->masters,
-      .gradients = &layout_->gradients,
-      .handlers = agreement_->handlers(session_.store()),
+      .gradients = &memory_->gradients,
+      .handlers = plugins_.handlers(session_.store()),
       .seats = servers_of(place_.server_group),
       .other_seats = {},
       .group = static_cast<std::uint16_t>(place_.group),
@@ -309,23 +309,24 @@ Status Seat::join() {
       .replica = nullptr,
       .coder = nullptr,
       .control = this};
-  for (std::uint32_t group = 0; shares_contributions() && group < place_.server_groups; ++group)
+  const bool shares = exchange_.groups == Groups::contributions;
+  for (std::uint32_t group = 0; shares && group < place_.server_groups; ++group)
     if (group != place_.server_group) setup.other_seats.push_back(servers_of(group));
-  if (const double norm = session_.job().largest_norm(); norm > 0 && !whole_versions()) {
-    DLHOST_ASSIGN(setup.clip, param::Clip::prepare(session_.store(), layout_->gradients, own_[number_].bytes, norm));
+  if (const double norm = session_.job().largest_norm(); norm > 0 && !exchange_.whole_versions) {
+    DLHOST_ASSIGN(setup.clip, param::Clip::prepare(session_.store(), memory_->gradients, own_[number_].bytes, norm));
   }
-  if (layout_->replica) {
+  if (memory_->replica) {
     DLHOST_ASSIGN(setup.replica, make_replica());
   }
-  if (layout_->coding && !encodes_exchanges()) {
+  if (exchange_.encodes == Encodes::contributions) {
     DLHOST_ASSIGN(setup.coder, param::Coder::make({.use = codec_use(),
-                                                   .slices = &layout_->slices,
+                                                   .slices = &memory_->slices,
                                                    .memory = own_[number_].bytes,
                                                    .seed = static_cast<std::uint64_t>(session_.job().seed),
                                                    .contributor = number_}));
   }
   table_ = std::make_unique<param::Table>(std::move(setup));
-  if (!shares_params()) DLHOST_TRY(join_peers());
+  if (!exchange_.has_servers()) DLHOST_TRY(join_peers());
   if (serves()) {
     DLHOST_TRY(make_shard());
     table_->sit_beside(shard_.get(), chooser_ ? &*chooser_ : nullptr);
@@ -347,15 +348,15 @@ Status Seat::begin(const param::StartPoint& beginning) {
   }
   param::StartPoint here = beginning.seen_by(place_.server_group);
   here.joining = joining_;
-  if (here.slices.size() != layout_->slices.size()) here.slices.clear(); // they were cut otherwise
+  if (here.slices.size() != memory_->slices.size()) here.slices.clear(); // they were cut otherwise
   table_->begin(here);
-  if (layout_->coding) layout_->coding->clear(own_[number_].bytes, here.own_values);
+  if (memory_->coding) memory_->coding->clear(own_[number_].bytes, here.own_values);
   if (shard_ && !here.ledger.empty()) DLHOST_TRY(keep_ledger(here));
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
     done_[seat] = beginning.of_group(seat / place_.workers, place_.workers);
   if (number_ == 0) vitals(0).told.store(done_[0], std::memory_order_release);
   begun_ = beginning;
-  if (begun_.slices.size() != layout_->slices.size()) begun_.slices.clear();
+  if (begun_.slices.size() != memory_->slices.size()) begun_.slices.clear();
   reached_ = begun_;
   reached_.own_values = true;
   may_lose_ = true;

@@ -28,11 +28,10 @@
 #include "param/table/table.h"
 #include "record/workers_log.h"
 #include "run/membership/address_book.h"
-#include "run/session/agreement.h"
 #include "run/session/session.h"
 #include "run/worker/pinned.h"
-#include "run/worker/place.h"
 #include "run/worker/vitals.h"
+#include "run/worker/worker_layout.h"
 
 namespace dlhost::run {
 
@@ -41,15 +40,17 @@ class Seat final : public param::SharedParams, public param::DeviceSums, private
   static Result<std::unique_ptr<Seat>> make(Session&, AddressBook&, std::uint32_t number);
   ~Seat() override;
 
-  const Place& place() const { return place_; }
+  const plan::Place& place() const { return place_; }
   Host& host() const { return session_.host(); }
-  bool joint() const { return traits_.joint; } // all groups' contributions make an update together
-  bool leads() const { return number_ == 0 || (!in_step_ && place_.rank == 0); }
+  bool joint() const { return exchange_.joint; } // all groups' contributions make an update together
+  bool leads() const { return number_ == 0 || (!exchange_.in_step && place_.rank == 0); }
 
-  Bytes bytes(const param::Store&) const override;
+  Bytes bytes(const param::Store& store) const override { return layout_.bytes(store); }
   Status open(param::Store&) override;
-  std::optional<param::Factors> factors(const param::Param&, const param::Factors& own,
-                                        const param::Pieces&) const override;
+  std::optional<param::Factors> factors(const param::Param& param, const param::Factors& own,
+                                        const param::Pieces& pieces) const override {
+    return layout_.factors(param, own, pieces);
+  }
   std::span<std::byte> contribution(const param::Param&) override;
   Status update(const param::Param& param, std::uint64_t step, double rate) override {
     return table_->update(param.number, step, rate);
@@ -74,7 +75,7 @@ class Seat final : public param::SharedParams, public param::DeviceSums, private
   // For who waits elsewhere: others miss what was lost on its way to them, and say so.
   Status see_what_was_lost();
   // Whether something outlives those that serve: else nobody needs to wait for them to end.
-  bool can_salvage() const { return outlived() && !begun_.steps.empty(); }
+  bool can_salvage() const { return exchange_.versions_outlive && !begun_.steps.empty(); }
 
   // A leader's.
   Status go(std::uint64_t step, double rate);
@@ -174,31 +175,25 @@ class Seat final : public param::SharedParams, public param::DeviceSums, private
   // contributions to slices.
   param::Arrivals arrivals() const;
   // By this worker: what went through a codec, and what was left as factors.
-  record::Traffic encoded() const { return table_ && !encodes_exchanges() ? table_->encoded() : exchanged_; }
+  record::Traffic encoded() const {
+    return table_ && exchange_.encodes != Encodes::exchanges ? table_->encoded() : exchanged_;
+  }
   record::Traffic factored() const { return table_ ? table_->factored() : record::Traffic(); }
 
  private:
-  Seat(Session& session, AddressBook& address_book, std::uint32_t number);
+  Seat(Session& session, AddressBook& address_book, plan::ExchangePlugins plugins, std::uint32_t number);
   Result<std::unique_ptr<Transport>> transport() const;
   Result<std::unique_ptr<Transport>> network() const;
   std::optional<param::EncryptedEndpoint::What> sealed() const; // of what goes to other machines
-  // Else each has all of them for itself, nothing is at servers, and devices sum gradients.
-  bool shares_params() const { return !Place::sums_on_devices(session_.job().topology); }
-  Status can_sum_on_devices() const;
-  Result<std::string> convened() const; // by its device
+  Result<std::string> convened() const;                         // by its device
   Status join_peers();
   bool all_wait_for_sums() const;
-  bool outlived() const; // what servers have made is to outlive them
-  std::size_t readers() const;
-  param::Masters::Copies copies(const param::Store&) const;
-  bool whole_versions() const { return agreement_->job().whole_versions(); } // all agree on it
-  // The first worker whom a server group serves, and that group's servers.
-  std::uint32_t home_of(std::uint32_t server_group) const {
-    return Place::first_of(session_.job().topology, server_group) * place_.workers;
-  }
+  // What servers have made, or learned, lies where it outlives them.
+  bool publishes() const { return exchange_.versions_outlive || mends(); }
+  // The first worker that a server group serves, and that group's servers.
+  std::uint32_t home_of(std::uint32_t server_group) const { return layout_.home_of(server_group); }
   std::vector<std::uint32_t> servers_of(std::uint32_t server_group) const;
-  bool serves() const { return shares_params() && number_ - home_of(place_.server_group) < servers_; }
-  param::Masters lay_out_masters(const param::Store&) const;
+  bool serves() const { return layout_.serves(); }
   param::Masters& lent_masters() const;
   const param::Masters& masters_of(std::uint32_t server_group) const;
   Status map_other_masters();
@@ -238,37 +233,17 @@ class Seat final : public param::SharedParams, public param::DeviceSums, private
   void show_memory();
   Status await_shown();
   void fill_other_masters(const param::StartPoint&);
-  // What server groups have that others do not, and a run goes on with.
-  bool servers_keep() const;
-  std::vector<Updater::History> shared_histories() const; // of the values that server groups have in common
   std::vector<param::TensorPlace> kept_by_servers(std::uint32_t server_group);
   std::span<std::byte> newest_history(std::uint32_t server_group, std::size_t param, std::size_t slot);
   std::optional<param::GroupSync::Setup> sync_setup();
-  // Server groups make the same versions: of the sum of all gradients, or each of all contributions. Else, where there
-  // are several, each makes its own.
-  using Of = Sync::Traits::Of;
-  bool sums_gradients() const { return sync_ && sync_->traits().of == Of::gradients; }
-  bool shares_contributions() const { return sync_ && sync_->traits().of == Of::contributions; }
-  bool groups_are_alike() const { return sums_gradients() || shares_contributions(); }
-  // What goes through the codec is what server groups exchange, and not what workers send.
-  bool encodes_exchanges() const;
-  std::size_t exchanged_bytes(const param::Slices&, const param::Coding*, std::uint32_t server_group,
-                              std::uint32_t server) const;
-  std::size_t rows_bound() const { return static_cast<std::size_t>(session_.job().topology.exchange_memory); }
+  using Groups = plan::Exchange::Groups;
+  using Encodes = plan::Exchange::Encodes;
   Status align();
   Status align_those_left();
   Status align_exchanges();
-  bool chooses_steps() const { return traits_.by_step && !traits_.folds; }
   Status ask_what_is_undecided();
-  Status see_where_all_are();               // while they rest
-  bool is_whole(const param::Param&) const; // it is not cut
-  param::Slices cut(const param::Store&, const param::Gradients&) const;
-  std::size_t multiplying_bytes(const param::Store&, const param::Slices&) const;
+  Status see_where_all_are(); // while they rest
   void find_others();
-  // Where only differences go to the servers, they do not have what a worker has; else it takes theirs again.
-  bool saves_own_values() const { return first_plan_.update_locally && first_plan_.send_delta; }
-  Status supported(const param::Store&) const;
-  Status can_be_outlived() const;
   // Of each slice the version that a run goes on with.
   using Outlasting = std::vector<param::SurvivingVersions::Record>;
   // Of each worker, what its codec had kept when it had sent what is in that.
@@ -299,15 +274,12 @@ class Seat final : public param::SharedParams, public param::DeviceSums, private
                                 std::vector<std::vector<std::byte>>& copies);
   std::span<std::byte> published(std::uint32_t seat) const;
   std::optional<param::SurvivingVersions> published_by(std::uint32_t server_group, const param::Slice&) const;
-  Status can_be_alike() const;
-  Status can_have_own_values(const Agreement::One&) const;
   Status connect();
   Status make_shard();
   Status keep_ledger(const param::StartPoint&);
   Status hear_attested(const param::Message&);
   Result<std::unique_ptr<param::Replica>> make_replica();
   param::CodecUse codec_use() const;
-  Status can_encode_exchanges() const;
   Status take(const param::Message&) override;
   bool calls() const override { return holder_.has_value(); }
   Status attend() override;
@@ -345,19 +317,6 @@ class Seat final : public param::SharedParams, public param::DeviceSums, private
   Status leave(std::uint32_t group); // makes no more steps
   Status tell(std::span<const std::uint32_t> seats, const param::Message&);
 
-  // A worker's own memory, as all see it: where in it gradients, values, running state, vitals, numbers and words lie.
-  struct Layout {
-    Layout(const param::Store&, const Seat&);
-    param::Gradients gradients;
-    param::Slices slices;
-    std::optional<param::Coding> coding;         // of what goes through a codec, if there is one
-    std::optional<param::ReplicaPlaces> replica; // values of its own, if it has some
-    std::vector<std::size_t> states;
-    std::size_t sent = 0; // servers read up to here
-    std::size_t vitals = 0, numbers = 0, words = 0, bytes = 0;
-    std::size_t published = 0; // what outlives the server beside it
-    std::size_t exchanged = 0; // what a server exchanges with other server groups lies behind all that
-  };
   struct Own {
     param::SharedMemory board;      // that this one made: its own memory, or a mirror of that of another machine's seat
     std::unique_ptr<Region> region; // of a seat of its machine, mapped
@@ -382,19 +341,15 @@ class Seat final : public param::SharedParams, public param::DeviceSums, private
   AddressBook& address_book_;
   const std::uint32_t number_, seats_, servers_;
   const bool far_; // some are on other machines
-  std::optional<Agreement> agreement_;
-  Consistency::Traits traits_; // of the job's handler, for what all agree on: joint, by_step; and so its first plan
-  WorkerPlan first_plan_;
-  bool in_step_ = true; // all groups make each step together
-  Place place_;
+  const WorkerLayout layout_;
+  const plan::Exchange& exchange_;
+  const plan::ExchangePlugins& plugins_;
+  const plan::Place& place_;
+  const plan::TablePlan& table_plan_;
   std::vector<std::uint32_t> led_; // seats that it leads
   std::uint32_t leader_ = 0;       // who leads this one
-  std::unique_ptr<Codec> codec_;   // null: contributions are sent as they are
-  std::unique_ptr<Sync> sync_;     // null: there is one server group
   record::Traffic exchanged_;      // what went through the codec between server groups
-  const plugin::Actor* codec_actor_ = nullptr;
   const plugin::Actor* updater_actor_ = nullptr;
-  const plugin::Actor* sync_actor_ = nullptr;
 
   std::unique_ptr<Transport> transport_, network_; // null: nobody is reached by it
   std::unique_ptr<param::Post> post_;
@@ -424,7 +379,7 @@ class Seat final : public param::SharedParams, public param::DeviceSums, private
   std::vector<bool> attests_;                              // of each seat: it is to say how far its ledger has come
   std::vector<Own> own_;                                   // of each worker, as this one sees it
   std::vector<std::vector<RemoteMasters>> remote_masters_; // of each server group
-  std::optional<Layout> layout_;
+  std::optional<WorkerMemory> memory_;
   std::unique_ptr<param::Shard> shard_;
   std::optional<param::Chooser> chooser_; // beside the first server
   std::unique_ptr<param::Table> table_;

@@ -8,17 +8,6 @@
 
 namespace dlhost::run {
 
-Status Seat::can_sum_on_devices() const {
-  if (shares_params()) return {};
-  for (const Agreement::One& one : agreement_->all())
-    if (!one.in_step() || !one.whole_versions() || one.traits.by_step || one.first.update_locally)
-      return Status::unsupported("topology.device_copies = \"none\" with ", seats_, " workers under consistency '",
-                                 one.named.type,
-                                 "': their devices add the gradients of all in each step, which is what 'strict' does; "
-                                 "take that one, or leave topology.device_copies out");
-  return {};
-}
-
 Result<std::string> Seat::convened() const {
   auto convened = session_.device().convene();
   if (convened.ok()) return convened;
@@ -61,7 +50,7 @@ Status Seat::wait_for_device(const std::function<Result<bool>()>& done) {
 
 // A sum in which all other workers contribute zeros.
 Status Seat::spread_params() {
-  if (shares_params() || stopped_) return {};
+  if (exchange_.has_servers() || stopped_) return {};
   param::Store& store = session_.store();
   const auto& [device, stream] = store.computing();
   DLHOST_ASSIGN(const auto summing, program::GradientSums::make(device, stream, *this, store.params().size()));

@@ -12,31 +12,28 @@ std::vector<std::uint32_t> Seat::servers_of(std::uint32_t server_group) const {
   return seats;
 }
 
-param::Masters Seat::lay_out_masters(const param::Store& store) const {
-  return shares_params() ? param::Masters(store, copies(store)) : param::Masters();
-}
-
 std::optional<param::GroupSync::Setup> Seat::sync_setup() {
-  if (!sync_ || shares_contributions()) return {};
+  if (exchange_.groups == Groups::one || exchange_.groups == Groups::contributions) return {};
+  const auto cargo = exchange_.groups == Groups::gradients ? record::Cargo::gradients : record::Cargo::params;
   param::GroupSync::Setup setup{
       .neighbours = {.rank = place_.server_group,
                      .all = {},
                      .memory = own_[number_].bytes,
-                     .place = layout_->exchanged,
-                     .sync = sync_.get(),
-                     .actor = sync_actor_,
+                     .place = memory_->exchanged,
+                     .sync = plugins_.sync().plugin.get(),
+                     .actor = plugins_.sync().actor,
                      .activity = &session_.activity(),
-                     .codec = encodes_exchanges() ? codec_use() : param::CodecUse(),
+                     .codec = exchange_.encodes == Encodes::exchanges ? codec_use() : param::CodecUse(),
                      .seed = static_cast<std::uint64_t>(session_.job().seed),
                      .traffic = &exchanged_,
                      .send =
-                         [this](std::uint32_t seat, const param::Message& message, std::span<const std::byte> part) {
-                           const auto cargo = sums_gradients() ? record::Cargo::gradients : record::Cargo::params;
+                         [this, cargo](std::uint32_t seat, const param::Message& message,
+                                       std::span<const std::byte> part) {
                            return table_->send(seat, message, shown(seat, message.place, part.size(), cargo));
                          }},
-      .in_step = in_step_,
-      .outlived = outlived(),
-      .rows_bound = rows_bound(),
+      .in_step = exchange_.in_step,
+      .outlived = exchange_.versions_outlive,
+      .rows_bound = table_plan_.rows_bound(),
       .mends = mends(),
       .masters = &lent_masters(),
       .store = &session_.store(),
@@ -48,44 +45,6 @@ std::optional<param::GroupSync::Setup> Seat::sync_setup() {
     setup.neighbours.all.push_back({seat, own_[seat].bytes, address_book_.machines()[seat]});
   }
   return setup;
-}
-
-bool Seat::encodes_exchanges() const {
-  using config::CodecOf;
-  const CodecOf of = session_.job().topology.codec_of;
-  return codec_ && sync_ && (of == CodecOf::automatic ? sums_gradients() : of == CodecOf::exchanges);
-}
-
-std::size_t Seat::exchanged_bytes(const param::Slices& slices, const param::Coding* coding, std::uint32_t server_group,
-                                  std::uint32_t server) const {
-  if (shares_contributions()) return 0;
-  std::vector<std::uint32_t> hosts;
-  for (std::uint32_t group = 0; group < place_.server_groups; ++group)
-    hosts.push_back(address_book_.machines()[home_of(group) + server]);
-  const param::RowExchange::Part part{
-      .sync = sync_.get(),
-      .ranks = {server_group, place_.server_groups, hosts},
-      .codec = {.coding = encodes_exchanges() ? coding : nullptr, .codec = codec_.get()}};
-  return sums_gradients() ? param::GradientSums::bytes(part, slices, server)
-                          : param::GroupSync::bytes(part, slices, server, rows_bound());
-}
-
-Status Seat::can_encode_exchanges() const {
-  const config::Topology& topology = session_.job().topology;
-  if (!codec_ || topology.codec_of != config::CodecOf::exchanges) return {};
-  const auto wrong = [](const auto&... why) { return Status::invalid("topology.codec_for = \"exchanges\": ", why...); };
-  if (!sync_)
-    return wrong("there is one server group, which exchanges nothing; leave it out, or set topology.server_groups");
-  if (shares_contributions())
-    return wrong("sync '", topology.sync.type, "' of contributions exchanges nothing else; leave it out");
-  if (param::GroupSync::gossips(*sync_))
-    return wrong("sync '", topology.sync.type,
-                 "' gossips, and is exact by that; leave it out, and what workers send is encoded");
-  const Codec::Traits codec = codec_->traits();
-  if (!sums_gradients() && !codec.error_feedback && !codec.unbiased && !codec.lossless)
-    return wrong("what codec '", topology.codec.type,
-                 "' leaves out of what was learned would be lost; set feedback = true");
-  return {};
 }
 
 Status Seat::map_other_masters() {
@@ -115,10 +74,10 @@ const param::Masters& Seat::masters_of(std::uint32_t server_group) const {
 
 // All begin with the first group's values. Histories are their own, where a checkpoint brought them.
 void Seat::fill_other_masters(const param::StartPoint& beginning) {
-  if (!sync_) return;
+  if (exchange_.groups == Groups::one) return;
   const param::Masters& first = lent_masters();
-  const bool all_alike = !beginning.own_values || groups_are_alike();
-  const auto histories = shared_histories();
+  const bool all_alike = !beginning.own_values || exchange_.alike();
+  const auto histories = table_plan_.shared_histories();
   for (const auto& param : session_.store().params()) {
     if (!param->updated) continue;
     const std::size_t number = param->number;
@@ -140,19 +99,11 @@ void Seat::fill_other_masters(const param::StartPoint& beginning) {
   }
 }
 
-bool Seat::servers_keep() const {
-  return sync_ && !groups_are_alike() && !(session_.updater().rule().history.empty() && shared_histories().empty());
-}
-
-std::vector<Updater::History> Seat::shared_histories() const {
-  return groups_are_alike() ? std::vector<Updater::History>() : param::GroupSync::histories(*sync_);
-}
-
 // The first group's histories are the checkpoint's own; the histories of the common values are the same in all groups.
 std::vector<param::TensorPlace> Seat::kept_by_servers(std::uint32_t server_group) {
   std::vector<param::TensorPlace> kept;
   const auto histories = session_.updater().rule().history;
-  const auto common = shared_histories();
+  const auto common = table_plan_.shared_histories();
   for (const auto& param : session_.store().params()) {
     if (!param->updated) continue;
     const std::string& name = param->declared.name;
@@ -198,12 +149,12 @@ Status Seat::align() {
 Status Seat::align_those_left() {
   const std::uint64_t losses = losses_;
   ++times_aligned_;
-  aligned_.assign(place_.server_groups, std::vector<Aligned>(layout_->slices.size()));
+  aligned_.assign(place_.server_groups, std::vector<Aligned>(memory_->slices.size()));
   unaligned_ = 0;
   for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
     if (has_lost(group)) continue;
-    unaligned_ += layout_->slices.size();
-    if (traits_.by_step && traits_.folds)
+    unaligned_ += memory_->slices.size();
+    if (exchange_.by_step && !exchange_.chooses_steps)
       DLHOST_TRY(table_->send(home_of(group), {.word = param::Word::complete}));
     else
       DLHOST_TRY(tell(servers_of(group), {.word = param::Word::align}));
@@ -219,7 +170,7 @@ Status Seat::align_those_left() {
 // Of two groups that begin an exchange to be aligned one may have been in the other's already: then it has begun one
 // more, which the other need not have heard of when it answered.
 Status Seat::align_exchanges() {
-  for (const param::Slice& slice : layout_->slices.all()) {
+  for (const param::Slice& slice : memory_->slices.all()) {
     std::uint64_t most = 0;
     for (const auto& group : aligned_) most = std::max(most, group[slice.id].exchanges);
     for (std::uint32_t group = 0; group < place_.server_groups; ++group) {

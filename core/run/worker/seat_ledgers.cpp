@@ -29,7 +29,7 @@ Status Seat::keep_ledger(const param::StartPoint& beginning) {
 
 Status Seat::attest() {
   heads_ = {.run = begun_.ledger_of.run, .all = {}, .steps = {}};
-  if (begun_.ledger.empty() || !shares_params()) return {};
+  if (begun_.ledger.empty() || !exchange_.has_servers()) return {};
   attests_.assign(seats_, false);
   for (std::uint32_t group = 0; group < place_.server_groups; ++group)
     for (const std::uint32_t seat : servers_of(group)) {

@@ -9,12 +9,7 @@ namespace dlhost::run {
 using param::Message;
 using param::Word;
 
-// What a lost worker kept for itself is in no server: values of its own (elastic), or what its codec left out.
-bool Seat::mends() const {
-  const bool keeps = saves_own_values() || (codec_ && codec_->traits().error_feedback);
-  return address_book_.admissions() && !far_ && sync_ && param::GroupSync::gossips(*sync_) && !traits_.joint &&
-         !traits_.by_step && !keeps && session_.job().recovery.restarts > 0;
-}
+bool Seat::mends() const { return session_.exchange().groups_go_on && address_book_.admissions() && !far_; }
 
 std::vector<std::uint32_t> Seat::seats_of(std::uint32_t server_group) const {
   std::vector<std::uint32_t> seats;
@@ -69,7 +64,7 @@ std::optional<Version> Seat::learned_by(std::uint32_t server_group, const param:
   const param::SurvivingVersions published = published_of(server_group, slice);
   if (!published.has(slice.id)) return {};
   const auto record = published.newest(slice.id);
-  if (!outlived()) {
+  if (!exchange_.versions_outlive) {
     const auto memory = own_[home_of(server_group) + slice.server].bytes;
     if (learned.size_bytes() > memory.size() || record.value > memory.size() - learned.size_bytes()) return {};
     std::copy_n(reinterpret_cast<const float*>(memory.data() + record.value), learned.size(), learned.begin());
@@ -80,8 +75,9 @@ std::optional<Version> Seat::learned_by(std::uint32_t server_group, const param:
     return reinterpret_cast<const float*>(bytes.data()) + slice.first;
   };
   const float* value = row(masters.value(slice.param, record.value));
-  const float* begun = row(masters.shared(slice.param, param::GroupSync::begun_row(*sync_)));
-  const float* heard = row(masters.shared(slice.param, param::GroupSync::heard_row(*sync_, record.heard)));
+  const float* begun = row(masters.shared(slice.param, param::GroupSync::begun_row(*plugins_.sync().plugin)));
+  const float* heard =
+      row(masters.shared(slice.param, param::GroupSync::heard_row(*plugins_.sync().plugin, record.heard)));
   for (std::size_t i = 0; i < learned.size(); ++i)
     learned[i] = static_cast<float>(double{value[i]} - double{begun[i]} - double{heard[i]});
   return record.version;
@@ -91,7 +87,7 @@ std::optional<Version> Seat::learned_by(std::uint32_t server_group, const param:
 void Seat::count_left(std::uint32_t server_group, param::StartPoint& at) const {
   const auto seats = seats_of(server_group);
   for (const std::uint32_t seat : seats) at.steps[seat] = ~std::uint64_t{0};
-  for (const param::Slice& slice : layout_->slices.all()) {
+  for (const param::Slice& slice : memory_->slices.all()) {
     const param::SurvivingVersions published = published_of(server_group, slice);
     const bool told = published.has(slice.id);
     auto& there = at.slices[slice.id];
@@ -113,7 +109,7 @@ param::StartPoint Seat::left_by(std::uint32_t server_group) const {
                          .ledger_of = begun_.ledger_of};
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
     left.steps[seat] = std::max(begun_.steps[seat], vitals(seat).steps.load(std::memory_order_acquire));
-  left.tell_each(layout_->slices.size());
+  left.tell_each(memory_->slices.size());
   count_left(server_group, left);
   left.sum_up();
   return left;
@@ -129,7 +125,7 @@ Status Seat::admit(std::uint32_t server_group, param::Joining joining) {
   joining.times_aligned = times_aligned_;
   // Should it be lost before it has told anything, its next processes go on from where these did.
   param::StartPoint begun = begun_;
-  begun.tell_each(layout_->slices.size());
+  begun.tell_each(memory_->slices.size());
   count_left(server_group, begun);
   begun_ = std::move(begun);
   admission_ = Admission{.server_group = server_group, .joining = joining, .reached = std::vector<bool>(seats_)};
@@ -160,7 +156,7 @@ Status Seat::reach(std::uint32_t seat, const Contact& contact) {
   DLHOST_TRY(post_->reconnect(seat, contact.addresses));
   DLHOST_ASSIGN(own_[seat].region, post_->map(seat, contact.own));
   own_[seat].bytes = own_[seat].region->bytes();
-  if (own_[seat].bytes.size() < layout_->exchanged)
+  if (own_[seat].bytes.size() < memory_->exchanged)
     return Status::internal("worker ", seat, " has a net of other params than worker ", number_);
   return {};
 }
@@ -186,7 +182,7 @@ Status Seat::hear_join(const Message& message) {
     silences_[seat] = {};
   }
   const std::uint32_t counterpart = home_of(group) + number_ - home_of(place_.server_group);
-  if (!has_lost(group) && (number_ == 0 || outlived()) && !map_masters_of(group).ok()) {
+  if (!has_lost(group) && (number_ == 0 || exchange_.versions_outlive) && !map_masters_of(group).ok()) {
     lost_[home_of(group)] = true;
     post_->forget(home_of(group));
   }
@@ -248,7 +244,7 @@ bool Seat::have_all_made(std::uint64_t steps) const {
 Status Seat::bring_values() {
   DLHOST_ASSIGN(const Contact first, address_book_.contact(0));
   DLHOST_ASSIGN(const auto region, post_->map(0, first.masters));
-  param::Masters theirs = lay_out_masters(session_.store());
+  param::Masters theirs = table_plan_.masters(session_.store());
   if (region->bytes().size() < theirs.bytes())
     return Status::internal("worker 0 has a net of other params than worker ", number_);
   theirs.lie_at(region->bytes(), false);
@@ -259,20 +255,20 @@ Status Seat::bring_values() {
   for (const auto& param : params)
     if (!param->updated && number_ == home_of(place_.server_group))
       copy(theirs.value(param->number, 0), lent_masters().value(param->number, 0));
-  for (const param::Slice& slice : layout_->slices.all()) {
+  for (const param::Slice& slice : memory_->slices.all()) {
     if (!serves() || slice.server != number_ - home_of(place_.server_group)) continue;
     const auto bring = [&](std::span<const std::byte> from, std::span<std::byte> to) {
       const auto first_byte = static_cast<std::size_t>(slice.first) * sizeof(float);
       const auto bytes = static_cast<std::size_t>(slice.count) * sizeof(float);
       copy(from.subspan(first_byte, bytes), to.subspan(first_byte, bytes));
     };
-    const std::size_t begun = param::GroupSync::begun_row(*sync_);
+    const std::size_t begun = param::GroupSync::begun_row(*plugins_.sync().plugin);
     bring(theirs.shared(slice.param, begun), lent_masters().shared(slice.param, begun));
-    const std::size_t newest = outlived() ? published_of(0, slice).newest(slice.id).history : 0;
+    const std::size_t newest = exchange_.versions_outlive ? published_of(0, slice).newest(slice.id).history : 0;
     for (std::size_t slot = 0; slot < params[slice.param]->slots; ++slot)
       bring(theirs.history(slice.param, slot, newest), lent_masters().history(slice.param, slot, 0));
   }
-  for (std::size_t place = 0; place < layout_->states.size(); ++place)
+  for (std::size_t place = 0; place < memory_->states.size(); ++place)
     std::ranges::copy(state_of(0, place), state_of(number_, place).begin());
   return {};
 }

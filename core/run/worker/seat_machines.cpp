@@ -46,16 +46,14 @@ std::uint32_t Seat::server_group_of(std::uint32_t seat) const {
 
 std::size_t Seat::bytes_of(std::uint32_t seat) const {
   const std::uint32_t group = server_group_of(seat), server = seat - home_of(group);
-  if (!sync_ || server >= servers_) return layout_->exchanged;
-  return layout_->exchanged +
-         exchanged_bytes(layout_->slices, layout_->coding ? &*layout_->coding : nullptr, group, server);
+  return memory_->exchanged + (server < servers_ ? table_plan_.exchanged_bytes(*memory_, group, server) : 0);
 }
 
 // Allocates mirrors only for the memory that is shown to this worker.
 Status Seat::make_mirrors(Contact& contact) {
-  if (number_ == 0 || outlived())
+  if (number_ == 0 || exchange_.versions_outlive)
     for (std::uint32_t group = 1; group < place_.server_groups; ++group)
-      other_masters_.push_back({{}, {}, lay_out_masters(session_.store())});
+      other_masters_.push_back({{}, {}, table_plan_.masters(session_.store())});
   if (!has_far()) return {};
   contact.far_own = own_[number_].board.far_key();
   contact.mirrors.resize(seats_);
@@ -64,7 +62,7 @@ Status Seat::make_mirrors(Contact& contact) {
     if (!post_->is_far(seat)) continue;
     DLHOST_ASSIGN(own_[seat].board, post_->allocate_mirror(bytes_of(seat)));
     own_[seat].bytes = own_[seat].board.bytes();
-    new (own_[seat].bytes.data() + layout_->vitals) Vitals;
+    new (own_[seat].bytes.data() + memory_->vitals) Vitals;
     contact.mirrors[seat] = own_[seat].board.far_key();
     post_->know(seat, own_[seat].bytes);
   }
@@ -128,14 +126,14 @@ Status Seat::show_masters(std::uint32_t server_group, std::uint32_t machine, std
 // crosses once, and each version crosses once to each machine that reads it. All workers have the same slices. Only a
 // codec knows the size of its encodings.
 std::optional<record::Freight> Seat::foreseen(std::uint32_t seat) const {
-  if (!has_far() || !in_step_ || sync_ || codec_ || first_plan_.update_locally) return {};
+  if (!has_far() || !exchange_.sends_alike) return {};
   const std::uint32_t group = server_group_of(seat), home = home_of(group), mine = address_book_.machines()[seat];
   std::set<std::uint32_t> elsewhere;
   for (std::uint32_t other = home; other < home_of(group + 1); ++other)
     elsewhere.insert(address_book_.machines()[other]);
   elsewhere.erase(mine);
   record::Freight freight;
-  for (const param::Slice& slice : layout_->slices.all()) {
+  for (const param::Slice& slice : memory_->slices.all()) {
     const std::uint32_t server = home + slice.server;
     const std::uint64_t bytes = static_cast<std::uint64_t>(slice.count) * sizeof(float);
     const auto& factors = session_.store().params()[slice.param]->factors; // each server needs all of them
@@ -148,7 +146,7 @@ std::optional<record::Freight> Seat::foreseen(std::uint32_t seat) const {
 // The leader or a checkpoint has filled the masters and the workers' own values. Shows them to the other machines.
 Status Seat::show_beginning(const param::StartPoint& beginning) {
   constexpr auto cargo = record::Cargo::state;
-  for (std::uint32_t group = 0; shares_params() && group < place_.server_groups; ++group) {
+  for (std::uint32_t group = 0; exchange_.has_servers() && group < place_.server_groups; ++group) {
     const param::Masters& masters = masters_of(group);
     for (const RemoteMasters& lodging : remote_masters_[group])
       for (const auto& param : session_.store().params()) {
@@ -160,10 +158,10 @@ Status Seat::show_beginning(const param::StartPoint& beginning) {
           DLHOST_TRY(show_masters(group, lodging.machine, masters.shared(number, row), cargo));
       }
   }
-  const std::size_t states = layout_->states.empty() ? layout_->vitals : layout_->states.front();
-  const std::size_t from = beginning.own_values ? layout_->sent : states;
+  const std::size_t states = memory_->states.empty() ? memory_->vitals : memory_->states.front();
+  const std::size_t from = beginning.own_values ? memory_->sent : states;
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
-    DLHOST_TRY(show_to_owner(seat, own_[seat].bytes.subspan(from, layout_->vitals - from)));
+    DLHOST_TRY(show_to_owner(seat, own_[seat].bytes.subspan(from, memory_->vitals - from)));
   return {};
 }
 
@@ -172,7 +170,7 @@ Status Seat::show_rest() {
   DLHOST_TRY(await_shown()); // puts may arrive in any order: older bytes must not overwrite newer ones
   beat();
   DLHOST_TRY(
-      post_->show(shown(0, layout_->sent, layout_->vitals + sizeof(Vitals) - layout_->sent, record::Cargo::state)));
+      post_->show(shown(0, memory_->sent, memory_->vitals + sizeof(Vitals) - memory_->sent, record::Cargo::state)));
   return await_shown();
 }
 
@@ -200,7 +198,7 @@ void Seat::show_vitals() {
   showed_ = now;
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
     if (post_->is_far(seat) && post_->shown_to(seat))
-      post_->show(shown(seat, layout_->vitals, sizeof(Vitals), record::Cargo::control))
+      post_->show(shown(seat, memory_->vitals, sizeof(Vitals), record::Cargo::control))
           .ignore("the worker that waits for a lost process reports it");
 }
 

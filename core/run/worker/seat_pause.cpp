@@ -9,18 +9,18 @@ namespace dlhost::run {
 std::vector<std::vector<param::TensorPlace>> Seat::own_values() {
   std::vector<std::vector<param::TensorPlace>> all;
   kept_.clear();
-  const bool codec_keeps = layout_->coding && layout_->coding->keeps();
-  if (!saves_own_values() && !codec_keeps && !servers_keep()) return all;
+  const bool codec_keeps = memory_->coding && memory_->coding->keeps();
+  if (!exchange_.workers_keep() && !codec_keeps && !table_plan_.servers_keep()) return all;
   const auto rule = session_.updater().rule();
   for (std::uint32_t seat = 0; seat < seats_; ++seat) {
     auto& own = all.emplace_back();
     if (codec_keeps) own = kept_by_codec(seat);
-    for (std::uint32_t group = 0; servers_keep() && group < place_.server_groups; ++group)
+    for (std::uint32_t group = 0; table_plan_.servers_keep() && group < place_.server_groups; ++group)
       if (seat == home_of(group)) std::ranges::move(kept_by_servers(group), std::back_inserter(own));
-    if (!saves_own_values() || outlasted_) continue; // whoever has died was perhaps in the midst of an update
+    if (!exchange_.workers_keep() || outlasted_) continue; // whoever has died was perhaps in the midst of an update
     for (const auto& param : session_.store().params()) {
       const std::string& name = param->declared.name;
-      const auto& places = layout_->replica->of(param->number);
+      const auto& places = memory_->replica->of(param->number);
       if (places.bytes == 0) continue;
       own.push_back({name, param->master, own_[seat].bytes.data() + places.value});
       for (std::size_t slot = 0; slot < places.history.size(); ++slot)
@@ -69,13 +69,13 @@ Status Seat::see_where_all_are() {
     return std::max(begun_.steps[seat], vitals(seat).steps.load(std::memory_order_acquire));
   };
   for (std::uint32_t seat = 0; seat < seats_; ++seat) reached.steps.push_back(done(seat));
-  for (std::uint32_t group = 0; traits_.by_step && group < place_.groups; ++group) {
+  for (std::uint32_t group = 0; exchange_.by_step && group < place_.groups; ++group) {
     std::uint64_t steps = reached.of_group(group, place_.workers);
     if (!undecided_.empty()) steps = std::min(steps, undecided_[group]);
     std::fill_n(reached.steps.begin() + group * place_.workers, place_.workers, steps);
   }
   undecided_.clear();
-  for (const param::Slice& slice : layout_->slices.all()) {
+  for (const param::Slice& slice : memory_->slices.all()) {
     auto& there = reached.slices.emplace_back(
         param::StartPoint::OfSlice{.version = table_->version(slice.id), .steps = reached.steps, .others = {}});
     for (std::uint32_t seat = 0; seat < seats_; ++seat)
@@ -86,7 +86,7 @@ Status Seat::see_where_all_are() {
   }
   if (has_lost()) count_lost_in(reached);
   reached.sum_up();
-  if (!shares_params()) reached.version = reached.of_group(0, place_.workers); // as servers would have made
+  if (!exchange_.has_servers()) reached.version = reached.of_group(0, place_.workers); // as servers would have made
   reached_ = std::move(reached);
   return {};
 }

@@ -8,10 +8,9 @@
 namespace dlhost::run {
 
 std::span<std::byte> Seat::published(std::uint32_t seat) const {
-  return outlived() || mends()
-             ? own_[seat].bytes.subspan(layout_->published,
-                                        param::SurvivingVersions::bytes(layout_->slices.size(), seats_))
-             : std::span<std::byte>();
+  return publishes() ? own_[seat].bytes.subspan(memory_->published,
+                                                param::SurvivingVersions::bytes(memory_->slices.size(), seats_))
+                     : std::span<std::byte>();
 }
 
 void Seat::retire() {
@@ -41,27 +40,28 @@ void Seat::await_retirement(const std::function<void(std::uint32_t seat)>& end) 
 
 std::optional<param::SurvivingVersions> Seat::published_by(std::uint32_t server_group,
                                                            const param::Slice& slice) const {
-  if (!outlived()) return {};
+  if (!exchange_.versions_outlive) return {};
   return published_of(server_group, slice);
 }
 
 Result<Seat::Outlasting> Seat::outlasting(std::uint32_t server_group) const {
   Outlasting newest;
-  for (const auto& slice : layout_->slices.all()) {
+  for (const auto& slice : memory_->slices.all()) {
     const auto published = published_by(server_group, slice);
     if (!published->has(slice.id))
       return Status::not_found("server ", slice.server, " of server group ", server_group, " had not begun");
     newest.push_back(published->newest(slice.id));
   }
-  if (!in_step_ && !traits_.by_step) return newest;
+  if (!exchange_.in_step && !exchange_.by_step) return newest;
   // Some may have made one more than others: then all go back to the one before it. No slice can be two ahead: whoever
   // contributes to a version has read the one before it of all slices. In step they go back from a step that the leader
   // has not dealt with as well: what was due after it is still due.
-  Version common = in_step_ ? begun_.version + vitals(0).told.load(std::memory_order_acquire) - begun_.steps.at(0)
+  Version common = exchange_.in_step
+                       ? begun_.version + vitals(0).told.load(std::memory_order_acquire) - begun_.steps.at(0)
                    : newest.empty() ? 0
                                     : newest.front().version;
   for (const auto& record : newest) common = std::min(common, record.version);
-  for (const auto& slice : layout_->slices.all())
+  for (const auto& slice : memory_->slices.all())
     if (!published_by(server_group, slice)->find(slice.id, common, newest[slice.id]))
       return Status::internal("slice ", slice.id, " is at version ", newest[slice.id].version, ", and its version ",
                               common, " is gone");
@@ -72,7 +72,7 @@ Result<Seat::Outlasting> Seat::outlasting(std::uint32_t server_group) const {
 std::span<std::byte> Seat::gathered(std::size_t param,
                                     const std::function<std::span<std::byte>(const param::Slice&)>& where,
                                     std::vector<std::vector<std::byte>>& copies) {
-  const auto slices = layout_->slices.of(param);
+  const auto slices = memory_->slices.of(param);
   const std::span<std::byte> first = where(slices.front());
   if (std::ranges::all_of(slices, [&](const auto& slice) { return where(slice).data() == first.data(); })) return first;
   auto& whole = copies.emplace_back(first.begin(), first.end());
@@ -90,19 +90,20 @@ std::span<std::byte> Seat::outlasted(std::size_t param, const std::vector<Outlas
   const param::Masters& first = masters_of(0);
   const auto value = gathered(
       param, [&](const param::Slice& slice) { return first.value(param, records[0][slice.id].value); }, salvaged_);
-  if (!sync_) return value;
+  if (exchange_.groups == Groups::one) return value;
   auto& whole = salvaged_.emplace_back(value.begin(), value.end());
   auto* const values = reinterpret_cast<float*>(whole.data());
   const auto floats = [](std::span<const std::byte> row) { return reinterpret_cast<const float*>(row.data()); };
-  for (const auto& slice : layout_->slices.of(param)) {
-    const float* begun = floats(first.shared(param, param::GroupSync::begun_row(*sync_)));
+  for (const auto& slice : memory_->slices.of(param)) {
+    const float* begun = floats(first.shared(param, param::GroupSync::begun_row(*plugins_.sync().plugin)));
     for (auto i = slice.first; i < slice.first + slice.count; ++i) {
       double learned = 0;
       for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
         const auto& record = records[group][slice.id];
         const param::Masters& masters = masters_of(group);
         learned += double{floats(masters.value(param, record.value))[i]} - double{begun[i]} -
-                   double{floats(masters.shared(param, param::GroupSync::heard_row(*sync_, record.heard)))[i]};
+                   double{floats(
+                       masters.shared(param, param::GroupSync::heard_row(*plugins_.sync().plugin, record.heard)))[i]};
       }
       values[i] = static_cast<float>(double{begun[i]} + learned);
     }
@@ -124,12 +125,12 @@ param::StartPoint Seat::reached_by(const std::vector<Outlasting>& records) const
     for (std::uint32_t seat = 0; seat < seats_; ++seat)
       reached.steps[seat] = std::min(reached.steps[seat], there.steps[seat]);
   }
-  if (traits_.by_step && !reached.slices.empty()) {
+  if (exchange_.by_step && !reached.slices.empty()) {
     count_chosen(reached.slices);
     for (std::uint32_t seat = 0; seat < seats_; ++seat) reached.steps[seat] = reached.slices.front().steps[seat];
   }
   // Where only differences go to the servers, workers begin with theirs; what a codec left out they have.
-  reached.own_values = !saves_own_values();
+  reached.own_values = !exchange_.workers_keep();
   // What the leader has not counted it makes once more: servers know that they have it.
   reached.steps[0] = std::min(reached.steps[0], vitals(0).told.load(std::memory_order_acquire));
   reached.sum_up();
@@ -149,12 +150,12 @@ void Seat::count_chosen(std::vector<param::StartPoint::OfSlice>& slices) const {
 
 // Where whole steps are chosen, what only some of a group have sent of one is made again.
 std::vector<param::TensorPlace> Seat::kept_by_codec(std::uint32_t seat) {
-  const std::uint32_t group = Place::at(session_.job(), seat, traits_.joint).server_group;
-  const bool goes_back = outlasted_ || (traits_.by_step && !reached_.steps.empty());
+  const std::uint32_t group = plan::Place::at(session_.job(), seat).server_group;
+  const bool goes_back = outlasted_ || (exchange_.by_step && !reached_.steps.empty());
   const auto before = [&](SliceId slice) {
     return outlasted_ ? (*outlasted_)[group][slice].applied[seat - home_of(group)] : reached_.steps[seat];
   };
-  return layout_->coding->kept(own_[seat].bytes, goes_back ? param::Coding::Before(before) : nullptr, kept_);
+  return memory_->coding->kept(own_[seat].bytes, goes_back ? param::Coding::Before(before) : nullptr, kept_);
 }
 
 Result<param::StartPoint> Seat::salvage() {
@@ -166,7 +167,7 @@ Result<param::StartPoint> Seat::salvage() {
   param::Store& store = session_.store();
   const param::Masters& first = masters_of(0);
   for (const auto& param : store.params()) {
-    if (layout_->slices.of(param->number).empty()) continue;
+    if (memory_->slices.of(param->number).empty()) continue;
     store.move(*param, outlasted(param->number, records));
     for (std::size_t slot = 0; slot < param->history.size(); ++slot)
       store.move_history(*param, slot,

@@ -6,7 +6,7 @@ namespace dlhost::run {
 
 std::span<std::byte> Seat::own_state(std::size_t place) const {
   const param::Store& store = session_.store();
-  return own_[number_].bytes.subspan(layout_->states[place],
+  return own_[number_].bytes.subspan(memory_->states[place],
                                      store.computing().device.bytes(store.states()[place]->desc));
 }
 
@@ -17,9 +17,9 @@ bool Seat::states_apart() const {
 
 Status Seat::copy_states(Direction direction) {
   param::Store& store = session_.store();
-  if (!states_apart() || layout_->states.empty()) return {};
+  if (!states_apart() || memory_->states.empty()) return {};
   const auto& [device, stream] = store.computing();
-  for (std::size_t place = 0; place < layout_->states.size(); ++place) {
+  for (std::size_t place = 0; place < memory_->states.size(); ++place) {
     const auto shared = own_state(place);
     std::byte* const own = store.states()[place]->memory.data();
     const bool leaves = direction == Direction::to_host;
@@ -30,13 +30,13 @@ Status Seat::copy_states(Direction direction) {
 }
 
 std::span<float> Seat::state_of(std::uint32_t seat, std::size_t place) const {
-  return {reinterpret_cast<float*>(own_[seat].bytes.data() + layout_->states[place]),
+  return {reinterpret_cast<float*>(own_[seat].bytes.data() + memory_->states[place]),
           session_.store().states()[place]->memory.size() / sizeof(float)};
 }
 
 // A checkpoint has only the leader's state. Copies it to all workers.
 void Seat::spread_states() {
-  for (std::size_t place = 0; place < layout_->states.size(); ++place) {
+  for (std::size_t place = 0; place < memory_->states.size(); ++place) {
     const auto first = state_of(0, place);
     for (std::uint32_t seat = 1; seat < seats_; ++seat)
       std::copy(first.begin(), first.end(), state_of(seat, place).begin());
@@ -46,7 +46,7 @@ void Seat::spread_states() {
 // Merges the running state of replicas. This happens at fixed steps, so that a resumed run gets the same state.
 Status Seat::merge_states() {
   DLHOST_TRY(leave_states());
-  for (std::size_t place = 0; place < layout_->states.size(); ++place) {
+  for (std::size_t place = 0; place < memory_->states.size(); ++place) {
     const param::State& state = *session_.store().states()[place];
     if (state.merge != Merge::mean || state.desc.dtype != DType::f32) continue;
     const auto values = [&](std::uint32_t seat) { return state_of(seat, place); };

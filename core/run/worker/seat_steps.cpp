@@ -57,9 +57,9 @@ Status Seat::take(const Message& message) {
   case Word::aligned: {
     const std::uint32_t group = server_group_of(message.seat);
     if (mends() && message.samples.first != times_aligned_) return {}; // all were asked again since
-    if (unaligned_ == 0 || message.slice >= layout_->slices.size() ||
-        message.seat - home_of(group) != layout_->slices[message.slice].server ||
-        message.place >= lent_masters().values(layout_->slices[message.slice].param))
+    if (unaligned_ == 0 || message.slice >= memory_->slices.size() ||
+        message.seat - home_of(group) != memory_->slices[message.slice].server ||
+        message.place >= lent_masters().values(memory_->slices[message.slice].param))
       return Status::corrupt("seat ", message.seat, " has aligned slice ", message.slice, ", which nobody waits for");
     --unaligned_;
     aligned_[group][message.slice] = {message.version, message.place, message.step};
@@ -99,7 +99,7 @@ Status Seat::gather(std::uint64_t step, std::vector<program::Metric>& metrics) {
 Status Seat::rest_those_led() {
   std::vector<std::uint32_t> held = led_;
   // Before their first step they stand still, and those of other machines have not shown with what.
-  const bool first = far_ && number_ == 0 && !in_step_ && !std::exchange(held_, true);
+  const bool first = far_ && number_ == 0 && !exchange_.in_step && !std::exchange(held_, true);
   if (std::exchange(others_free_, false) || first)
     for (std::uint32_t group = 1; group < place_.groups; ++group) held.push_back(group * place_.workers);
   for (const std::uint32_t seat : held) idle_[seat] = false;
@@ -113,12 +113,12 @@ Status Seat::hold() {
   DLHOST_TRY(table_->wait_until([this] { return is_over(!admission_, on(Awaited::What::rest, Awaited::nobody)); }));
   holds_ = true;
   // Others go on meanwhile: whether this one's last step counts is as good as decided by them.
-  if (chooses_steps()) DLHOST_TRY(until_answered(&param::Table::receive));
+  if (exchange_.chooses_steps) DLHOST_TRY(until_answered(&param::Table::receive));
   DLHOST_TRY(rest_those_led());
   DLHOST_TRY(until_answered(&param::Table::flush));
   show_memory();
-  if (chooses_steps()) DLHOST_TRY(ask_what_is_undecided());
-  if (sync_ || agreement_->any(&Consistency::Traits::folds)) DLHOST_TRY(align());
+  if (exchange_.chooses_steps) DLHOST_TRY(ask_what_is_undecided());
+  if (exchange_.groups != Groups::one || exchange_.folds) DLHOST_TRY(align());
   return see_where_all_are();
 }
 
@@ -161,7 +161,7 @@ Status Seat::stop() {
 Status Seat::free(std::uint64_t until) {
   holds_ = false;
   until_ = until;
-  if (in_step_ || std::exchange(others_free_, true)) return {};
+  if (exchange_.in_step || std::exchange(others_free_, true)) return {};
   for (std::uint32_t group = 1; group < place_.groups; ++group)
     if (!has_lost(server_group_of(group * place_.workers)))
       DLHOST_TRY(table_->send(group * place_.workers, {.word = Word::free, .step = until}));
@@ -175,7 +175,7 @@ Status Seat::leave(std::uint32_t group) {
 }
 
 Status Seat::conclude() {
-  if (!traits_.by_step) return {};
+  if (!exchange_.by_step) return {};
   for (std::uint32_t group = place_.first_served + 1; group < place_.first_served + place_.served; ++group)
     DLHOST_TRY(leave(group));
   DLHOST_TRY(until_answered(&param::Table::receive));
@@ -230,7 +230,7 @@ Status Seat::done(std::uint64_t step, const std::vector<program::Metric>& metric
   computing_ = false;
   done_[number_] = step + 1;
   return table_->send(leader_, {.word = Word::done, .step = step},
-                      shown(leader_, layout_->numbers, 2 * metrics.size() * sizeof(double), record::Cargo::control));
+                      shown(leader_, memory_->numbers, 2 * metrics.size() * sizeof(double), record::Cargo::control));
 }
 
 void Seat::await_end() {
@@ -252,7 +252,7 @@ void Seat::fail(const Status& status) {
   std::vector<std::uint32_t> others;
   for (std::uint32_t seat = 0; seat < seats_; ++seat) {
     if (seat == number_) continue;
-    post_->show(shown(seat, layout_->words, length + 1, record::Cargo::control))
+    post_->show(shown(seat, memory_->words, length + 1, record::Cargo::control))
         .ignore("who cannot be told notices that this worker is gone");
     others.push_back(seat);
   }

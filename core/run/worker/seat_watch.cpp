@@ -28,11 +28,11 @@ void Seat::beat() {
   mine.steps.store(done_[number_], std::memory_order_relaxed);
   mine.beats.store(mine.beats.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   mine.awaits.store(awaited(), std::memory_order_relaxed);
-  if (layout_->slices.size() > 0) mine.read.store(table_->version(0), std::memory_order_relaxed);
+  if (memory_->slices.size() > 0) mine.read.store(table_->version(0), std::memory_order_relaxed);
   if (shard_) mine.made.store(shard_->version(), std::memory_order_relaxed);
   mine.show(post_->freight());
   if (far_ && put_) show_vitals();
-  if (!agreement_->any(&Consistency::Traits::may_drop) && !agreement_->any(&Consistency::Traits::folds)) return;
+  if (!exchange_.may_be_late) return;
   if (chooser_)
     mine.show(chooser_->arrivals());
   else if (shard_)
@@ -47,7 +47,7 @@ Awaited Seat::awaited() const {
   const bool of_param = param != param::Table::no_param;
   if (!of_all && (!of_param || waits_.what != What::nothing)) return waits_;
   const param::Slice* slice = table_->unanswered(param);
-  const bool known = slice && !shares_contributions(); // else it may be the servers of any group
+  const bool known = slice && exchange_.groups != Groups::contributions; // else it may be the servers of any group
   const std::uint32_t server = known ? home_of(place_.server_group) + slice->server : Awaited::nobody;
   Awaited awaited = on(of_param ? What::param : What::answers, server);
   if (of_param) awaited.param = static_cast<std::uint32_t>(param);
@@ -149,8 +149,8 @@ Status Seat::watch() {
 
 // Others go on while they are looked at: what one has may be newer than what its server had a moment ago.
 std::uint64_t Seat::staleness_of(std::uint32_t seat) const {
-  if (layout_->slices.size() == 0) return 0;
-  const std::uint32_t server = home_of(server_group_of(seat)) + layout_->slices[0].server;
+  if (memory_->slices.size() == 0) return 0;
+  const std::uint32_t server = home_of(server_group_of(seat)) + memory_->slices[0].server;
   const Version read = vitals(seat).read.load(std::memory_order_relaxed);
   return std::max(read, vitals(server).made.load(std::memory_order_relaxed)) - read;
 }
@@ -158,7 +158,7 @@ std::uint64_t Seat::staleness_of(std::uint32_t seat) const {
 // Small nets have fewer slices than there are servers.
 bool Seat::makes_versions(std::uint32_t seat) const {
   const std::uint32_t server = seat - home_of(server_group_of(seat));
-  return std::ranges::find(layout_->slices.all(), server, &param::Slice::server) != layout_->slices.all().end();
+  return std::ranges::find(memory_->slices.all(), server, &param::Slice::server) != memory_->slices.all().end();
 }
 
 // Mirrors of what lies on other machines are memory of this process alone.
@@ -166,7 +166,7 @@ void Seat::show_memory() {
   Vitals& shown = vitals(number_);
   if (address_book_.is_of_processes()) shown.own_bytes.store(env::peak_private_bytes(), std::memory_order_relaxed);
   const bool made_masters = number_ == remote_masters_of(place_.server_group, machine());
-  const std::size_t lent = layout_->bytes + (made_masters ? lent_masters().bytes() : 0);
+  const std::size_t lent = memory_->bytes + (made_masters ? lent_masters().bytes() : 0);
   shown.lent_bytes.store(transport_ ? lent : 0, std::memory_order_relaxed);
 }
 

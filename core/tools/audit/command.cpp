@@ -42,7 +42,7 @@ struct Range {
 // differ between slices. Each server group has a server for each slice and takes the contributions of its own workers.
 template <class Count>
 Range over_slices(const config::Job& job, const Audit& audit, std::size_t contributor, Count count) {
-  const auto place = run::Place::at(job, static_cast<std::uint32_t>(contributor), false);
+  const auto place = plan::Place::at(job, static_cast<std::uint32_t>(contributor));
   Range range{~std::uint64_t{0}, 0};
   for (const auto& slice : audit.slices) {
     if (slice.server / job.topology.servers_per_group != place.server_group) continue;
@@ -113,7 +113,7 @@ void print_all(const config::Job& job, const Audit& audit) {
              text_of(versions(audit)), audit.begun, audit.begun == 1 ? "" : "s");
   fmt::print("{:>6}  {:>5}  {:>4}  {:>15}  {:>10}\n", "worker", "group", "rank", "contributions", "dropped");
   for (std::size_t c = 0; c < audit.contributors; ++c) {
-    const auto place = run::Place::at(job, static_cast<std::uint32_t>(c), false);
+    const auto place = plan::Place::at(job, static_cast<std::uint32_t>(c));
     fmt::print("{:>6}  {:>5}  {:>4}  {:>15}  {:>10}\n", c, place.group, place.rank,
                text_of(contributions(job, audit, c)), text_of(dropped(job, audit, c)));
   }
@@ -137,7 +137,7 @@ Json json_of(const config::Job& job, const Audit& audit) {
             {"torn", audit.torn},
             {"open", audit.open}};
   for (std::size_t c = 0; c < audit.contributors; ++c) {
-    const auto place = run::Place::at(job, static_cast<std::uint32_t>(c), false);
+    const auto place = plan::Place::at(job, static_cast<std::uint32_t>(c));
     const auto in = contributions(job, audit, c), out = dropped(job, audit, c);
     json["workers"].push_back({{"group", place.group},
                                {"rank", place.rank},
@@ -171,7 +171,7 @@ std::string ranges(std::vector<std::uint32_t> numbers) {
 
 // The source's samples in a worker's step.
 Result<std::vector<std::uint32_t>> samples_of(run::Session& session, const Audit& audit, const Audit::Part& part) {
-  const auto place = run::Place::at(session.job(), static_cast<std::uint32_t>(part.contributor), false);
+  const auto place = plan::Place::at(session.job(), static_cast<std::uint32_t>(part.contributor));
   auto spec = run::training_samples(session.job(), place, session.sources()[0].stream);
   if (!audit.origins.empty()) spec.origin = audit.origins[0];
   DLHOST_ASSIGN(const auto sampling, run::Sampling::make(spec, session.samples(Phase::train)));
@@ -224,7 +224,7 @@ Status print_version(cli::Context& context, const config::Job& job, const Audit&
   Json rows = Json::array();
   // No version: the contribution came too late.
   const auto tell = [&](const Audit::Slice& slice, const Audit::Part& part, std::optional<Version> version) -> Status {
-    const auto place = run::Place::at(job, static_cast<std::uint32_t>(part.contributor), false);
+    const auto place = plan::Place::at(job, static_cast<std::uint32_t>(part.contributor));
     DLHOST_ASSIGN(const auto samples, samples_of(*session, audit, part));
     if (options.json) {
       Json row{{"param", slice.param}, {"slice", slice.id}};
@@ -273,12 +273,12 @@ Result<ReadRun> read_run(cli::Context& context, const AuditOptions& options) {
   std::vector<Audited> all;
   bool follows = false;
   for (auto& one : kept) {
-    if (!run::Place::contribute_to_servers(one.job.topology)) { // this arrangement has no servers, so no ledger
+    if (!plan::Place::contribute_to_servers(one.job.topology)) { // this arrangement has no servers, so no ledger
       follows = false;
       continue;
     }
     DLHOST_ASSIGN(auto audit, held_audit(disk, context.registry(), one, claims));
-    if (const auto seats = run::Place::seats(one.job.topology); audit.contributors != seats && audit.contributors != 0)
+    if (const auto seats = plan::Place::seats(one.job.topology); audit.contributors != seats && audit.contributors != 0)
       return Status::invalid("the ledger '", one.folder, "' is of ", audit.contributors, " workers, and the run had ",
                              seats);
     all.push_back({std::move(one.job), std::move(audit), std::exchange(follows, true)});

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "run/session/agreement.h"
-#include "run/worker/place.h"
+#include "plan/exchange_plugins.h"
+#include "plan/place.h"
 #include "tools/audit/held.h"
 
 namespace dlhost::tools {
@@ -50,16 +50,17 @@ std::string named(const Steps& steps) {
 
 void account_for_steps(Audit& audit, const run::KeptLedger& kept, plugin::Registry& registry, const Claim* until) {
   const config::Job& job = kept.job;
-  const auto agreement = run::Agreement::make(job, registry);
-  if (!agreement.ok()) {
-    audit.open.push_back(concat("whether each step is in a version: ", agreement.status().message()));
+  const auto plugins = plan::ExchangePlugins::make(job, registry);
+  if (!plugins.ok()) {
+    audit.open.push_back(concat("whether each step is in a version: ", plugins.status().message()));
     return;
   }
-  if (agreement->job().first.update_locally) return; // a contribution contains several steps
-  const bool may_drop = agreement->any(&Consistency::Traits::may_drop);
+  const plan::Declared& declared = plugins->declared();
+  if (declared.job().first.update_locally) return; // a contribution contains several steps
+  const bool may_drop = declared.any(&Consistency::Traits::may_drop);
   for (const Audit::Slice& slice : audit.slices)
     for (std::size_t worker = 0; worker < std::min(audit.contributors, slice.steps.size()); ++worker) {
-      const run::Place place = run::Place::at(job, static_cast<std::uint32_t>(worker), false);
+      const plan::Place place = plan::Place::at(job, static_cast<std::uint32_t>(worker));
       if (place.server_group != slice.server / static_cast<std::uint32_t>(job.topology.servers_per_group)) continue;
       const auto in = decided(audit, slice, worker);
       Steps all{slice.steps[worker], in.empty() ? 0 : in.back().end};

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "run/worker/place.h"
+#include "plan/place.h"
 
 namespace dlhost::tools {
 namespace {
@@ -37,7 +37,7 @@ const Number rarities[] = {
 Failing with(Failing run, const Number& number, std::int64_t value) {
   number.of(run) = value;
   if (run.job.topology.server_groups == 1) run.job.topology.sync = {};
-  run.spec.paces.resize(std::min<std::size_t>(run.spec.paces.size(), run::Place::seats(run.job.topology)));
+  run.spec.paces.resize(std::min<std::size_t>(run.spec.paces.size(), plan::Place::seats(run.job.topology)));
   return run;
 }
 

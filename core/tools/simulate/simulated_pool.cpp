@@ -27,7 +27,7 @@ struct Work {
   void operator()() const {
     const auto leader_is_there = [this] { return world.runs(leader) ? Status() : Status::gone("the leader is gone"); };
     run::FolderAddressBook address_book(
-        host, folder, run::Posting{run::Place::machines(job.topology)}, leader_is_there,
+        host, folder, run::Posting{plan::Place::machines(job.topology)}, leader_is_there,
         [this](std::uint32_t other) {
           if (other == 0) world.kill(leader);
         },
@@ -61,7 +61,7 @@ Result<std::unique_ptr<run::WorkerPool>> SimulatedPool::make(env::simulated::Wor
   std::unique_ptr<SimulatedPool> pool(
       new SimulatedPool(world, leader, jobs, folder, std::move(succession), std::move(processes)));
   pool->address_book_.emplace(
-      leader.host(), folder, run::Posting{run::Place::machines(leader.job().topology)},
+      leader.host(), folder, run::Posting{plan::Place::machines(leader.job().topology)},
       [pool = pool.get()] { return pool->look(); },
       [pool = pool.get()](std::uint32_t seat) { pool->world_.kill(pool->processes_->at(seat - 1)); }, 0);
   return std::unique_ptr<run::WorkerPool>(std::move(pool));

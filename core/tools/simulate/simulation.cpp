@@ -31,7 +31,7 @@ constexpr const char* point_folder = "/run/recovery";
 
 // The job as each worker has it: devices of their own paces.
 Result<std::vector<config::Job>> jobs_of(const config::Job& job, std::span<const double> paces) {
-  std::vector<config::Job> jobs(run::Place::seats(job.topology), job);
+  std::vector<config::Job> jobs(plan::Place::seats(job.topology), job);
   if (paces.size() > jobs.size())
     return Status::invalid("there are ", paces.size(), " paces, but ", jobs.size(), " workers");
   for (std::size_t seat = 0; seat < paces.size(); ++seat) {
@@ -150,7 +150,7 @@ class SimulatedRun final : private run::Attempts, private run::Observer {
     std::vector<std::string> faults = claims.faults;
     std::ranges::move(lost_arrangements(kept, claims), std::back_inserter(faults));
     for (const run::KeptLedger& one : kept) {
-      if (!run::Place::contribute_to_servers(one.job.topology)) continue;
+      if (!plan::Place::contribute_to_servers(one.job.topology)) continue;
       DLHOST_ASSIGN(result_.audit, held_audit(host_.disk(), registry_, one, claims));
       faults.insert(faults.end(), result_.audit.faults.begin(), result_.audit.faults.end());
     }
@@ -306,7 +306,7 @@ config::Topology drawn_arrangement(env::simulated::World& world, const config::J
 // Of links between two seats each, for as long as it takes to be noticed, and longer.
 List cuts(const config::Job& job, const SimulationSpec& spec) {
   Random random({spec.seed, 1}, 0, 0);
-  const std::uint32_t seats = run::Place::seats(job.topology);
+  const std::uint32_t seats = plan::Place::seats(job.topology);
   const auto within = static_cast<std::uint32_t>(std::max<Nanoseconds>(1, spec.within / 1000));
   List cuts;
   for (std::int64_t i = 0; i < spec.cuts && seats > 1; ++i) {

@@ -140,7 +140,7 @@ class Refused(Check):
     def test_a_topology_that_is_not_there_yet(self) -> None:
         self.write(JOB + "[topology]\nframework = \"hogwild\"\nworkers = 3\nrun_as = \"processes\"\n")
         said = self.check(1)
-        self.assertIn("job.toml:16:1: topology.sync: is missing: it says how 3 server groups exchange what they learn; `dlhost inspect --kind sync` lists the plugins", said)
+        self.assertIn("job.toml:16:2: topology.sync: is missing: it says how 3 server groups exchange what they learn; `dlhost inspect --kind sync` lists the plugins", said)
         self.assertEqual(said.count("\n"), 1, said)
         self.write(JOB + "[topology]\nframework = \"hogwild\"\nworkers = 3\nsync = \"ring\"\nrendezvous = \"embeded\"\n")
         self.assertIn("unknown rendezvous 'embeded'", self.check(1))
@@ -329,7 +329,7 @@ job.toml:34:1: layer 'lost': src: unknown layer 'dta'; did you mean 'data'?
 job.toml:40:1: layer 'and_round': the net has a cycle, and_round -> round -> and_round, and the job's algorithm takes nets without cycles only
 job.toml:60:1: layer 'sum': takes sources of one shape
 job.toml:72:1: layer 'port': 'a' has no output 'nothing'; it has: 
-job.toml:73:1: topology.servers_per_group = 2 with 1 workers: a server sits beside a worker
+job.toml:74:1: topology.servers_per_group = 2 with 1 workers: a server sits beside a worker
 """
 
 

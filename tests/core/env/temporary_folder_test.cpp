@@ -74,6 +74,18 @@ TEST(TemporaryFolder, WhatOthersDiedOverIsClearedWhileSomeAreMade) {
   unsetenv("TMPDIR");
 }
 
+// A process that was killed while it removed its folder may have removed the lock file before.
+TEST(TemporaryFolder, OneWhoseRemovalWasCutShortIsCleared) {
+  const test::TemporaryFolder root;
+  setenv("TMPDIR", root.path().c_str(), 1);
+  const auto left = std::filesystem::path(root.path()) / "made-ABCDEF";
+  std::filesystem::create_directory(left);
+  std::ofstream(left / "leader.json");
+  { const auto made = TemporaryFolder::make("made-"); }
+  EXPECT_TRUE(std::filesystem::is_empty(root.path()));
+  unsetenv("TMPDIR");
+}
+
 // A maker that was killed between mkdtemp and its lock leaves an empty folder.
 TEST(TemporaryFolder, OneWhoseMakerWasKilledBeforeItLockedItIsClearedAtOnce) {
   const test::TemporaryFolder root;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "run/worker/place.h"
+#include "plan/place.h"
 #include "simulated.h"
 
 namespace dlhost::test {

@@ -90,7 +90,8 @@ TEST_F(SimulationTest, WhatCannotOutliveItsServersIsRefused) {
     return simulate_whatever_comes(tally_job(), settings, {.seed = 1}).status.message();
   };
   using testing::HasSubstr;
-  EXPECT_THAT(told({"topology.consistency=hogwild"}), HasSubstr("may be half made when a worker dies; leave it out"));
+  EXPECT_THAT(told({"topology.consistency=hogwild"}),
+              HasSubstr("may be half made when a worker dies; leave topology.replicas out"));
   EXPECT_THAT(told({R"(topology.consistency={ type = "first_t", t = 1, late = "fold" })"}),
               HasSubstr("in some slices sooner than in others"));
   EXPECT_THAT(told({"topology.consistency=backup", top_k}), HasSubstr("would have to go back several steps"));

@@ -155,9 +155,10 @@ class Drawn {
     std::map<std::uint32_t, double> versions; // of each server group, over all that it serves
     for (const auto& slice : run.audit.slices)
       for (std::size_t c = 0; c < run.audit.contributors; ++c) {
-        const auto place = run::Place::at(job, static_cast<std::uint32_t>(c), true);
+        const auto place = plan::Place::at(job, static_cast<std::uint32_t>(c));
         if (slice.server / topology.servers_per_group != place.server_group) continue;
-        versions[place.server_group] = static_cast<double>(slice.last) * static_cast<double>(place.global_batch);
+        versions[place.server_group] =
+            static_cast<double>(slice.last) * static_cast<double>(job.train.batch * place.served);
         std::map<std::uint64_t, int> decided; // times by step
         for (const auto& word : slice.words)
           for (const auto& part : word.parts)
@@ -205,11 +206,11 @@ class Drawn {
   // group's share of its server group's work.
   std::string complaint_of_folding(const tools::Simulated& run, const config::Job& job) const {
     const config::Topology& topology = job.topology;
-    const auto counts = [&](const run::Place& place) { return handler_ == "by_slice" ? 1.0 / place.served : 1.0; };
-    const bool alone = run::Place::seats(topology) == 1; // keeps no ledger
+    const auto counts = [&](const plan::Place& place) { return handler_ == "by_slice" ? 1.0 / place.served : 1.0; };
+    const bool alone = plan::Place::seats(topology) == 1; // keeps no ledger
     double all = alone ? static_cast<double>(job.train.stop.steps * job.train.batch) : 0;
     for (std::size_t c = 0; c < run.audit.contributors; ++c) {
-      const auto place = run::Place::at(job, static_cast<std::uint32_t>(c), false);
+      const auto place = plan::Place::at(job, static_cast<std::uint32_t>(c));
       for (const auto& slice : run.audit.slices) {
         if (slice.server / topology.servers_per_group != place.server_group) continue;
         const std::uint64_t in = tools::Audit::contributions(slice, c), last = last_step(slice, c);
@@ -224,7 +225,7 @@ class Drawn {
     for (std::size_t c = 0; c < run.own_values.size(); ++c) // the codecs' remainders
       for (const auto& [name, values] : run.own_values[c])
         for (const float value : values)
-          sum += (of_exchanges_ ? 1 : -counts(run::Place::at(job, static_cast<std::uint32_t>(c), false))) *
+          sum += (of_exchanges_ ? 1 : -counts(plan::Place::at(job, static_cast<std::uint32_t>(c)))) *
                  static_cast<double>(value);
     return std::abs(sum - all) < 0.01 ? "" : fmt::format("tally: {} samples count, not {}", sum, all);
   }

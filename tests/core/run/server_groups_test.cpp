@@ -255,7 +255,7 @@ TEST_F(ServerGroupsTest, WhatCannotBeIsRefused) {
   EXPECT_NE(refusal(one_each(2, R"({ type = "ring", of = "gradients" })", {R"(topology.consistency="eventual")"}))
                 .find("do not make each step together"),
             std::string::npos);
-  EXPECT_NE(refusal(one_each(2, "\"gossip\"")).find("where groups gossip nobody waits"), std::string::npos);
+  EXPECT_NE(refusal(one_each(2, "\"gossip\"")).find("where groups gossip no group waits"), std::string::npos);
   EXPECT_NE(refusal(one_each(2, "\"ring\"", {"topology.replicas=2"})).find("whose exchanges need all of them"),
             std::string::npos);
   const std::string bf16 = R"(topology.codec="bf16")", exchanges = R"(topology.codec_for="exchanges")";
