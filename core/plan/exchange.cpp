@@ -43,8 +43,8 @@ Exchange Exchange::of(const config::Job& job, const Declared& declared) {
                     .chooses_steps = handler.traits.by_step && !handler.traits.folds,
                     .whole_versions = handler.whole_versions(),
                     .folds = declared.any(&Consistency::Traits::folds),
-                    .may_be_late = declared.any(&Consistency::Traits::folds) ||
-                                   declared.any(&Consistency::Traits::may_drop),
+                    .may_be_late =
+                        declared.any(&Consistency::Traits::folds) || declared.any(&Consistency::Traits::may_drop),
                     .groups = groups_of(declared),
                     .own_values = handler.first.update_locally,
                     .differences = handler.first.send_delta,

@@ -47,8 +47,7 @@ Status ExchangePlugins::add_sync(const Part& part, plugin::Registry& registry) {
   DLHOST_ASSIGN(sync_, named<Sync>(part, registry));
   const auto& [sync, actor] = sync_;
   DLHOST_TRY(plugin::tried(actor, "traits", [&] { return declared_.sync.emplace().traits = sync->traits(); }));
-  return plugin::tried(actor, "neighbours",
-                       [&] { return declared_.sync->gossips = param::GroupSync::gossips(*sync); });
+  return plugin::tried(actor, "neighbours", [&] { return declared_.sync->gossips = param::GroupSync::gossips(*sync); });
 }
 
 std::optional<ExchangePlugins> ExchangePlugins::make(const config::Job& job, plugin::Registry& registry,
@@ -64,8 +63,9 @@ std::optional<ExchangePlugins> ExchangePlugins::make(const config::Job& job, plu
     }
     if (const Status status = adding(part); !status.ok()) problems.of_key(key, job.place(key), status.message());
   };
-  add("topology.consistency", topology.consistency,
-      [&](const Part& part) { return plugins.add_handler(part, registry, {.where = job.place("topology.consistency")}); });
+  add("topology.consistency", topology.consistency, [&](const Part& part) {
+    return plugins.add_handler(part, registry, {.where = job.place("topology.consistency")});
+  });
   if (Place::has_seats(topology) && !topology.codec.type.empty())
     add("topology.codec", topology.codec, [&](const Part& part) { return plugins.add_codec(part, registry); });
   if (Place::has_seats(topology) && topology.server_groups > 1 && !topology.sync.type.empty())

@@ -16,7 +16,7 @@
 namespace dlhost::plan {
 
 template <class T> struct Named {
-  std::unique_ptr<T> plugin;             // null: the job has none
+  std::unique_ptr<T> plugin;            // null: the job has none
   const plugin::Actor* actor = nullptr; // for messages
 };
 

@@ -80,7 +80,9 @@ const Refusal table[] = {
      },
      "ask for as many at most"},
     {From::job, "no sync", "topology.sync",
-     [](const Asked& a, const Handler&) { return a.job.topology.server_groups > 1 && a.job.topology.sync.type.empty(); },
+     [](const Asked& a, const Handler&) {
+       return a.job.topology.server_groups > 1 && a.job.topology.sync.type.empty();
+     },
      [](const Asked& a, const Handler&) {
        return concat("topology.sync: is missing: it says how ", a.job.topology.server_groups,
                      " server groups exchange what they learn");
@@ -90,7 +92,9 @@ const Refusal table[] = {
      [](const Asked& a, const Handler&) {
        return a.job.topology.server_groups == 1 && !a.job.topology.sync.type.empty();
      },
-     [](const Asked&, const Handler&) { return std::string("topology.sync: means something only with several server groups"); },
+     [](const Asked&, const Handler&) {
+       return std::string("topology.sync: means something only with several server groups");
+     },
      "leave it out, or set topology.server_groups"},
     {From::job, "other shares than workers", "topology.batch_shares",
      [](const Asked& a, const Handler&) {
@@ -117,7 +121,9 @@ const Refusal table[] = {
      "leave topology.server_groups out"},
     {From::job, "devices sum, codec", "topology.device_copies",
      [](const Asked& a, const Handler&) { return on_devices(a) && !a.job.topology.codec.type.empty(); },
-     [](const Asked& a, const Handler&) { return each_has_all(a) + "nothing is sent that topology.codec could encode"; },
+     [](const Asked& a, const Handler&) {
+       return each_has_all(a) + "nothing is sent that topology.codec could encode";
+     },
      "leave it out"},
     {From::job, "devices sum, device of params", "topology.device_copies",
      [](const Asked& a, const Handler&) { return on_devices(a) && !a.job.topology.device.type.empty(); },
@@ -151,7 +157,8 @@ const Refusal table[] = {
     {From::job, "f16, workers", "train.dtype",
      [](const Asked& a, const Handler&) { return computes_in_f16(a.job) && Place::has_seats(a.job.topology); },
      [](const Asked&, const Handler&) {
-       return std::string("a net that computes in f16, whose gradients are scaled, is trained by one worker in this version");
+       return std::string(
+           "a net that computes in f16, whose gradients are scaled, is trained by one worker in this version");
      },
      "take bf16, or one worker (and leave topology.device_copies out)"},
     {From::job, "f16, clip_value", "updater.clip_value",
@@ -163,7 +170,9 @@ const Refusal table[] = {
 
     // Handlers of single params, beside the job's.
     {From::any, "handlers, one chooses steps", "topology.consistency",
-     [](const Asked& a, const Handler& h) { return is_single(h) && (a.declared.job().traits.by_step || h.traits.by_step); },
+     [](const Asked& a, const Handler& h) {
+       return is_single(h) && (a.declared.job().traits.by_step || h.traits.by_step);
+     },
      [](const Asked& a, const Handler& h) {
        const Handler& chooses = h.traits.by_step ? h : a.declared.job();
        return concat("'", chooses.named.type, "' chooses groups for whole steps, so all params need the same handler");
@@ -259,7 +268,9 @@ const Refusal table[] = {
      "choose another handler"},
     {From::workers, "own values, read in place", "topology.consistency",
      [](const Asked&, const Handler& h) { return h.first.update_locally && !h.traits.readers_overlap; },
-     [](const Asked&, const Handler& h) { return concat(own_values(h), "and read the servers' while these are written"); },
+     [](const Asked&, const Handler& h) {
+       return concat(own_values(h), "and read the servers' while these are written");
+     },
      "its traits must declare readers_overlap"},
 
     // The same bits with any number of workers.
@@ -407,8 +418,8 @@ const Refusal table[] = {
               (h.traits.by_step || h.traits.folds);
      },
      [](const Asked& a, const Handler& h) {
-       return concat(with_replicas(a), " under ", under(h), ", which leaves contributions out or folds them in, with codec '",
-                     a.job.topology.codec.type,
+       return concat(with_replicas(a), " under ", under(h),
+                     ", which leaves contributions out or folds them in, with codec '", a.job.topology.codec.type,
                      "', whose residual each worker keeps: it would have to go back several steps");
      },
      no_replicas},
@@ -417,14 +428,14 @@ const Refusal table[] = {
        return a.exchange.versions_outlive && a.declared.codec_keeps && a.exchange.differences;
      },
      [](const Asked& a, const Handler& h) {
-       return concat(with_replicas(a), " under ", under(h), ", whose workers begin with the servers' values, with codec '",
-                     a.job.topology.codec.type, "', whose residual each worker keeps for itself");
+       return concat(with_replicas(a), " under ", under(h),
+                     ", whose workers begin with the servers' values, with codec '", a.job.topology.codec.type,
+                     "', whose residual each worker keeps for itself");
      },
      no_replicas},
 
     // Nets.
-    {From::net, "summed state", "topology",
-     [](const Asked& a, const Handler&) { return a.net.sums_state; },
+    {From::net, "summed state", "topology", [](const Asked& a, const Handler&) { return a.net.sums_state; },
      [](const Asked&, const Handler&) {
        return std::string("running state that is summed over workers, with several workers: not in this version");
      },

@@ -1,6 +1,7 @@
 #include "plan/table_plan.h"
 
 #include <algorithm>
+#include <set>
 
 #include "param/exchange/gradient_sums.h"
 #include "param/exchange/group_sync.h"
@@ -9,8 +10,9 @@
 namespace dlhost::plan {
 namespace {
 
-constexpr std::int64_t flowing_slices = 16; // gradients that groups exchange are cut into at most so many times the least
-constexpr std::int64_t least_pieces = 4;    // of a param per server: one may have a piece more than others
+constexpr std::int64_t flowing_slices =
+    16;                                  // gradients that groups exchange are cut into at most so many times the least
+constexpr std::int64_t least_pieces = 4; // of a param per server: one may have a piece more than others
 
 std::int64_t most_rows(const config::Job& job) {
   std::int64_t most = 0;
@@ -80,7 +82,7 @@ TablePlan::OfWorker TablePlan::lay_out(const param::Store& store) const {
     const bool sent = exchange_.encodes == Exchange::Encodes::contributions;
     const bool goes_back = sent && (exchange_.versions_outlive || (exchange_.by_step && place_.workers > 1));
     own.coding.emplace(store, own.slices, *plugins_.codec().plugin, job_.topology.codec_elements, own.sent,
-                        param::Coding::Kind{.sent = sent, .outlived = goes_back});
+                       param::Coding::Kind{.sent = sent, .outlived = goes_back});
     own.sent = own.coding->sent_end();
     own.end = own.coding->end();
   }
@@ -126,7 +128,7 @@ std::size_t TablePlan::exchanged_bytes(const OfWorker& own, std::uint32_t server
   if (exchange_.groups == Groups::one || exchange_.groups == Groups::contributions) return 0;
   std::vector<std::uint32_t> hosts;
   for (std::uint32_t group = 0; group < place_.server_groups; ++group)
-    hosts.push_back(machines_[Place::first_of(job_.topology, group) * place_.workers + server]);
+    hosts.push_back(map_.machine_of(map_.home_of(group) + server));
   const bool encodes = exchange_.encodes == Exchange::Encodes::exchanges;
   const param::RowExchange::Part part{
       .sync = plugins_.sync().plugin.get(),
@@ -152,6 +154,26 @@ std::size_t TablePlan::summed_bytes(const param::Store& store, const OfWorker& o
   for (const auto& param : store.params())
     if (param->updated && plugins_.of(*param).traits.folds) bytes += place_.server_groups * param->master.plain_bytes();
   return bytes + place_.server_groups * servers_ * multiplying_bytes(store, own.slices);
+}
+
+// Each contribution to a server on another machine crosses once, and each version crosses once to each machine that
+// reads it. Only a codec knows the size of its encodings.
+std::optional<record::Freight> TablePlan::freight(const param::Store& store, const param::Slices& slices,
+                                                  std::uint32_t worker) const {
+  if (!map_.has_far(worker) || !exchange_.sends_alike) return {};
+  const std::uint32_t group = map_.server_group_of(worker), machine = map_.machine_of(worker);
+  std::set<std::uint32_t> elsewhere;
+  for (const std::uint32_t other : map_.workers_of(group)) elsewhere.insert(map_.machine_of(other));
+  elsewhere.erase(machine);
+  record::Freight freight;
+  for (const param::Slice& slice : slices.all()) {
+    const std::uint32_t server = map_.home_of(group) + slice.server;
+    const std::uint64_t bytes = static_cast<std::uint64_t>(slice.count) * sizeof(float);
+    const auto& factors = store.params()[slice.param]->factors; // each server needs all of them
+    if (server == worker) freight.params += bytes * elsewhere.size();
+    if (map_.machine_of(server) != machine) freight.gradients += factors ? factors->bytes() : bytes;
+  }
+  return freight;
 }
 
 std::vector<Updater::History> TablePlan::shared_histories() const {

@@ -19,16 +19,18 @@
 #include "plan/exchange.h"
 #include "plan/exchange_plugins.h"
 #include "plan/place.h"
+#include "plan/worker_map.h"
+#include "record/traffic.h"
 
 namespace dlhost::plan {
 
 class TablePlan {
  public:
-  // Keeps the references. `machines`: of each seat. `place`: of the worker that computes the plan.
+  // Keeps the references. `place`: of the worker that computes the plan.
   TablePlan(const config::Job& job, const Exchange& exchange, const ExchangePlugins& plugins, Updater::Rule updates,
-            std::vector<std::uint32_t> machines, const Place& place)
-      : job_(job), exchange_(exchange), plugins_(plugins), updates_(std::move(updates)), machines_(std::move(machines)),
-        place_(place), servers_(static_cast<std::uint32_t>(job.topology.servers_per_group)) {}
+            const WorkerMap& map, const Place& place)
+      : job_(job), exchange_(exchange), plugins_(plugins), updates_(std::move(updates)), map_(map), place_(place),
+        servers_(static_cast<std::uint32_t>(job.topology.servers_per_group)) {}
 
   // The factors that workers send in place of the gradient, as in param::SharedParams.
   std::optional<param::Factors> factors(const param::Param&, const param::Factors& own, const param::Pieces&) const;
@@ -52,6 +54,10 @@ class TablePlan {
   // Bytes in which all servers together decode, fold and multiply.
   std::size_t summed_bytes(const param::Store&, const OfWorker&) const;
 
+  // The traffic of a worker to other machines in each step; empty: it depends on the pace of others, or all workers run
+  // on one machine.
+  std::optional<record::Freight> freight(const param::Store&, const param::Slices&, std::uint32_t worker) const;
+
   // What server groups keep that others do not have, and a run continues with.
   bool servers_keep() const {
     return exchange_.exchanges_values() && !(updates_.history.empty() && shared_histories().empty());
@@ -62,9 +68,9 @@ class TablePlan {
   // Params that the updater changes, for people.
   struct Row {
     std::string_view param;
-    std::string_view sent;    // "gradient", "factors", "encoded gradient", ...
-    std::size_t slices = 0;   // each served by one server
-    std::size_t versions = 0; // values that exist at once, in each server group
+    std::string_view sent;      // "gradient", "factors", "encoded gradient", ...
+    std::size_t slices = 0;     // each served by one server
+    std::size_t versions = 0;   // values that exist at once, in each server group
     std::size_t sent_bytes = 0; // by a worker in a step
     std::size_t kept_bytes = 0; // values, histories and rows of one server group
   };
@@ -83,7 +89,7 @@ class TablePlan {
   const Exchange& exchange_;
   const ExchangePlugins& plugins_;
   const Updater::Rule updates_;
-  const std::vector<std::uint32_t> machines_;
+  const WorkerMap& map_;
   const Place place_;
   const std::uint32_t servers_;
 };

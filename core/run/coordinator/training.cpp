@@ -26,7 +26,7 @@ Status Training::prepare() {
                                static_cast<std::uint64_t>(job.seed)));
   if (session_.samples(Phase::train) == 0) return {}; // it takes params and makes no step: else open() refuses the job
   DLHOST_ASSIGN(feeds_, Feeds::make(session_, *program_, Phase::train, job.train.batch));
-  if (workers_) watch_.emplace(session_.host().clock(), *feeds_, workers_->seat());
+  if (workers_) watch_.emplace(session_.host().clock(), *feeds_, workers_->leader());
   DLHOST_ASSIGN(rates_, Rates::make(session_, *feeds_));
   beginning_ = beginning(nlohmann::json::object());
   progress_.total_steps = rates_->total_steps();

@@ -8,7 +8,7 @@
 #include "run/coordinator/worker_pool.h"
 #include "run/recovery/replacing.h"
 #include "run/session/session.h"
-#include "run/worker/seat.h"
+#include "run/worker/worker.h"
 
 namespace dlhost::run {
 
@@ -29,9 +29,9 @@ class Workers {
   // At once; by any task.
   Status kill(std::uint32_t worker);
   // After settle(): where it could begin once more.
-  const param::StartPoint& reached() const { return seat_->reached(); }
+  const param::StartPoint& reached() const { return leader_->reached(); }
   // And how far the servers' ledgers had come.
-  const record::LedgerHeads& heads() const { return seat_->heads(); }
+  const record::LedgerHeads& heads() const { return leader_->heads(); }
 
   // Server groups that are lost are replaced while the others go on, where that can be.
   void replace_by(Replacing::Terms);
@@ -39,7 +39,7 @@ class Workers {
   // Around each step of the leader's.
   Status go(std::uint64_t step, double rate);
   Status gather(std::uint64_t step, std::vector<program::Metric>& metrics);
-  std::vector<record::WorkerReport> reports() const { return seat_->reports(); }
+  std::vector<record::WorkerReport> reports() const { return leader_->reports(); }
   // All updates are made, and nobody computes until the next go().
   Status settle();
   // The leader has made its steps: the others make theirs.
@@ -53,10 +53,10 @@ class Workers {
   Status part() { return pool_->part(); }
   // What is known of a failure that a message brought, or that of a worker brought about.
   Status explained(Status);
-  Seat& seat() { return *seat_; }
-  param::Arrivals arrivals() const { return seat_->arrivals(); }
-  record::Traffic encoded() const { return seat_->encoded(); }
-  record::Traffic factored() const { return seat_->factored(); }
+  Worker& leader() { return *leader_; }
+  param::Arrivals arrivals() const { return leader_->arrivals(); }
+  record::Traffic encoded() const { return leader_->encoded(); }
+  record::Traffic factored() const { return leader_->factored(); }
 
  private:
   explicit Workers(std::unique_ptr<WorkerPool> pool) : pool_(std::move(pool)) {}
@@ -64,7 +64,7 @@ class Workers {
   Status or_who_died(Status);
 
   std::unique_ptr<WorkerPool> pool_;
-  std::unique_ptr<Seat> seat_;
+  std::unique_ptr<Worker> leader_;
   std::optional<Replacing> replacing_;
   bool begun_ = false;
   bool settled_ = true;     // nobody computes

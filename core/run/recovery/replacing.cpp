@@ -10,7 +10,7 @@
 namespace dlhost::run {
 
 Status Replacing::look() {
-  if (lost_.empty() && !seat_.has_lost()) return {};
+  if (lost_.empty() && !leader_.lost_groups().any()) return {};
   find_lost();
   for (Lost& lost : lost_) DLHOST_TRY(move(lost));
   std::erase_if(lost_, [](const Lost& lost) { return lost.told.seconds > 0; });
@@ -18,13 +18,13 @@ Status Replacing::look() {
 }
 
 void Replacing::find_lost() {
-  const std::uint32_t groups = seat_.place().server_groups;
+  const std::uint32_t groups = leader_.place().server_groups;
   for (std::uint32_t group = 1; group < groups; ++group) {
-    if (!seat_.has_lost(group) || std::ranges::find(lost_, group, &Lost::group) != lost_.end()) continue;
+    if (!leader_.lost_groups().has(group) || std::ranges::find(lost_, group, &Lost::group) != lost_.end()) continue;
     Lost lost{.group = group,
               .since = host_.clock().now(),
-              .made = seat_.steps_shown(),
-              .told = {.workers = seat_.seats_of(group), .step = terms_.step()}};
+              .made = leader_.lost_groups().steps_shown(),
+              .told = {.workers = leader_.workers_of(group), .step = terms_.step()}};
     begin_anew(lost);
     host_.log().write(LogLevel::warning,
                       fmt::format("{}; the others go on, and worker{} {} {} replaced", lost.told.why,
@@ -50,7 +50,8 @@ Status Replacing::move(Lost& lost) {
   const auto& workers = lost.told.workers;
   switch (lost.stage) {
   case Stage::ending:
-    return std::ranges::all_of(workers, has_ended) && seat_.has_lost_all(lost.group) && seat_.may_restart(lost.group)
+    return std::ranges::all_of(workers, has_ended) && leader_.lost_groups().has_all(lost.group) &&
+                   leader_.lost_groups().may_restart(lost.group)
                ? restart(lost)
                : Status();
   case Stage::coming:
@@ -60,32 +61,32 @@ Status Replacing::move(Lost& lost) {
       begin_anew(lost);
       return {};
     }
-    if (!seat_.may_admit() || !std::ranges::all_of(workers, [&](auto seat) { return admissions.has_come(seat); }))
+    if (!leader_.may_admit() || !std::ranges::all_of(workers, [&](auto seat) { return admissions.has_come(seat); }))
       return {};
     lost.stage = Stage::admitting;
-    return seat_.admit(lost.group, {.number = lost.number});
+    return leader_.admit(lost.group, {.number = lost.number});
   case Stage::admitting:
   case Stage::joining: break;
   }
-  if (seat_.has_lost(lost.group)) {
+  if (leader_.lost_groups().has(lost.group)) {
     begin_anew(lost);
     return {};
   }
-  if (lost.stage == Stage::admitting && seat_.is_reached()) {
+  if (lost.stage == Stage::admitting && leader_.lost_groups().is_reached()) {
     lost.stage = Stage::joining;
-    return admissions.admit(seat_.joining());
+    return admissions.admit(leader_.lost_groups().admission());
   }
-  return lost.stage == Stage::joining && seat_.has_joined() ? release(lost) : Status();
+  return lost.stage == Stage::joining && leader_.lost_groups().has_joined() ? release(lost) : Status();
 }
 
 Status Replacing::restart(Lost& lost) {
   const Status why = Status::gone(lost.told.why);
   if (!terms_.may(why)) return why;
-  seat_.give_up_admission();
+  leader_.lost_groups().give_up_admission();
   lost.number = ++numbers_;
   lost.stage = Stage::coming;
   lost.started = host_.clock().now();
-  param::StartPoint beginning = seat_.left_by(lost.group);
+  param::StartPoint beginning = leader_.lost_groups().left_by(lost.group);
   beginning.joining = param::Joining{.number = lost.number};
   DLHOST_TRY(pool_.address_book().admissions()->invite(lost.told.workers));
   DLHOST_TRY(pool_.address_book().begin(beginning));
@@ -94,14 +95,14 @@ Status Replacing::restart(Lost& lost) {
 }
 
 Status Replacing::release(Lost& lost) {
-  DLHOST_TRY(seat_.release());
+  DLHOST_TRY(leader_.release());
   record::Replacement& told = lost.told;
   told.seconds = std::max(static_cast<double>(host_.clock().now() - lost.since) * 1e-9, 1e-9);
-  const auto made = seat_.steps_shown();
+  const auto made = leader_.lost_groups().steps_shown();
   for (std::uint32_t seat = 0; seat < made.size(); ++seat) // those that were replaced meanwhile begin with less
     if (std::ranges::find(told.workers, seat) == told.workers.end())
       told.others_made += made[seat] - std::min(made[seat], lost.made[seat]);
-  told.others_stood = static_cast<double>(seat_.take_stood_still()) * 1e-9;
+  told.others_stood = static_cast<double>(leader_.take_stood_still()) * 1e-9;
   host_.log().write(LogLevel::warning,
                     fmt::format("worker{} {} {} replaced after {:.2f} s, at step {}; the others made {} steps "
                                 "meanwhile, and stood still for {:.2g} s because of it",

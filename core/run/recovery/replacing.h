@@ -18,7 +18,7 @@
 
 #include "record/replacement.h"
 #include "run/coordinator/worker_pool.h"
-#include "run/worker/seat.h"
+#include "run/worker/worker.h"
 
 namespace dlhost::run {
 
@@ -30,8 +30,8 @@ class Replacing {
     std::function<void(const record::Replacement&)> tell; // they are replaced
     std::function<std::uint64_t()> step;                  // of the leader
   };
-  Replacing(Host& host, WorkerPool& pool, Seat& seat, Terms terms)
-      : host_(host), pool_(pool), seat_(seat), terms_(std::move(terms)) {}
+  Replacing(Host& host, WorkerPool& pool, Worker& leader, Terms terms)
+      : host_(host), pool_(pool), leader_(leader), terms_(std::move(terms)) {}
 
   // Called again and again. Not ok: the run does not go on like that.
   Status look();
@@ -54,7 +54,7 @@ class Replacing {
 
   Host& host_;
   WorkerPool& pool_;
-  Seat& seat_;
+  Worker& leader_;
   const Terms terms_;
   std::vector<Lost> lost_;
   std::uint32_t numbers_ = 0; // of groups that were started anew

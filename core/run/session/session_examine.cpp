@@ -51,7 +51,11 @@ void Session::examine(Purpose purpose, config::Problems& problems, const StandIn
     open("train.init_from", &Session::find_start); // a resumed run does not need train.init_from
 }
 
+// A single worker needs no handler: only handlers of single params are looked at, which must agree with the job's.
 void Session::resolve_exchange(config::Problems& problems) {
+  const auto has_handler = [](const config::Param& param) { return param.consistency.has_value(); };
+  const auto has_own = [&](const config::Layer& layer) { return std::ranges::any_of(layer.params, has_handler); };
+  if (!plan::Place::has_seats(job_.topology) && std::ranges::none_of(job_.layers, has_own)) return;
   const auto plugins = plan::ExchangePlugins::make(job_, registry_, problems);
   if (!plugins) return;
   exchange_ = plan::Exchange::of(job_, plugins->declared());

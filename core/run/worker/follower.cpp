@@ -14,20 +14,20 @@ namespace dlhost::run {
 Follower::~Follower() {
   watch_.reset();
   feeds_.reset();
-  plugin::destroy(plugin::remember("", "", "worker", ""), seat_);
+  plugin::destroy(plugin::remember("", "", "worker", ""), worker_);
 }
 
 Status Follower::run() {
   Status status = prepare();
   if (status.ok()) status = steps();
   if (is_to_die(status)) return std::move(status).at("its device");
-  if (seat_) seat_->retire();
-  if (status.ok() || (seat_ && seat_->stopped())) return {};
+  if (worker_) worker_->retire();
+  if (status.ok() || (worker_ && worker_->stopped())) return {};
   // The leader must name the worker that is gone. So this worker waits for the end and does not go first.
-  if (seat_ && status.code() == Code::gone && !session_->has_lost_device())
-    seat_->await_end();
-  else if (seat_)
-    seat_->fail(status);
+  if (worker_ && status.code() == Code::gone && !session_->has_lost_device())
+    worker_->await_end();
+  else if (worker_)
+    worker_->fail(status);
   return status;
 }
 
@@ -37,13 +37,13 @@ bool Follower::is_to_die(const Status& status) {
 }
 
 Status Follower::salvage(const std::string& run, const std::function<void(std::uint32_t)>& end) {
-  if (!seat_ || !seat_->can_salvage()) return Status::not_found("nothing outlives the leader");
-  seat_->await_retirement(end);
-  DLHOST_ASSIGN(const auto reached, seat_->salvage());
+  if (!worker_ || !worker_->can_salvage()) return Status::not_found("nothing outlives the leader");
+  worker_->await_retirement(end);
+  DLHOST_ASSIGN(const auto reached, worker_->salvage());
   std::string refused;
   DLHOST_ASSIGN(const auto newest, Checkpoints::newest(session_->host(), Checkpoints::folders_of(run), refused));
   const nlohmann::json there =
-      moved(newest.manifest->at("run").at("training"), session_->job(), *feeds_, reached, seat_->heads());
+      moved(newest.manifest->at("run").at("training"), session_->job(), *feeds_, reached, worker_->heads());
   return Checkpoints(*session_, Checkpoints::folders_of(run).back(), 1).save(there.at("step"), there);
 }
 
@@ -51,39 +51,39 @@ Status Follower::prepare() {
   const auto& machines = address_book_.machines();
   const auto before = machines.begin() + number_;
   DLHOST_ASSIGN(session_, open_(static_cast<std::uint32_t>(std::count(machines.begin(), before, *before))));
-  DLHOST_ASSIGN(seat_, Seat::make(*session_, address_book_, number_));
-  session_->take_part(seat_->place(), seat_.get(), seat_.get());
+  DLHOST_ASSIGN(worker_, Worker::make(*session_, address_book_, number_));
+  session_->take_part(worker_->place(), worker_.get(), worker_.get());
   DLHOST_ASSIGN(const Contact leader, address_book_.contact(0));
   session_->store().prefer(leader.formats);
   DLHOST_ASSIGN(program_, session_->trainer());
   DLHOST_ASSIGN(feeds_, Feeds::make(*session_, *program_, Phase::train, session_->job().train.batch));
-  return seat_->join();
+  return worker_->join();
 }
 
 Status Follower::steps() {
   DLHOST_ASSIGN(const param::StartPoint beginning, address_book_.begun());
-  const plan::Place& place = seat_->place();
+  const plan::Place& place = worker_->place();
   if (beginning.steps.size() != std::size_t{place.groups} * place.workers)
     return Status::corrupt("the leader begins with ", beginning.steps.size(), " workers, and there are ",
                            place.groups * place.workers);
   next_ = beginning.of_group(place.group, place.workers);
-  DLHOST_TRY(seat_->begin(beginning));
-  DLHOST_TRY(seat_->spread_params());
+  DLHOST_TRY(worker_->begin(beginning));
+  DLHOST_TRY(worker_->spread_params());
   program_->resume_at(next_);
   DLHOST_TRY(feeds_->move(beginning.origins));
   DLHOST_TRY(feeds_->seek(next_));
-  watch_.emplace(session_->host().clock(), *feeds_, *seat_);
+  watch_.emplace(session_->host().clock(), *feeds_, *worker_);
   DLHOST_TRY(address_book_.meet(number_));
   watch_->begin();
-  return seat_->leads() ? lead_steps() : follow_steps();
+  return worker_->leads() ? lead_steps() : follow_steps();
 }
 
 Status Follower::follow_steps() {
   while (true) {
-    DLHOST_ASSIGN(const auto go, seat_->next());
+    DLHOST_ASSIGN(const auto go, worker_->next());
     if (!go) return {};
     DLHOST_TRY(step(go->step, go->rate));
-    DLHOST_TRY(seat_->done(go->step, program_->metrics()));
+    DLHOST_TRY(worker_->done(go->step, program_->metrics()));
     watch_->lap();
   }
 }
@@ -91,12 +91,12 @@ Status Follower::follow_steps() {
 Status Follower::lead_steps() {
   DLHOST_ASSIGN(const Rates rates, Rates::make(*session_, *feeds_));
   for (std::uint64_t done = next_;; ++done) {
-    DLHOST_ASSIGN(const auto until, seat_->freed(done));
+    DLHOST_ASSIGN(const auto until, worker_->freed(done));
     if (!until) return {};
     DLHOST_ASSIGN(const double rate, rates.at(done));
-    DLHOST_TRY(seat_->go(done, rate));
+    DLHOST_TRY(worker_->go(done, rate));
     DLHOST_TRY(step(done, rate));
-    DLHOST_TRY(seat_->gather(done, program_->metrics()));
+    DLHOST_TRY(worker_->gather(done, program_->metrics()));
     watch_->lap();
   }
 }
@@ -105,9 +105,9 @@ Status Follower::lead_steps() {
 Status Follower::step(std::uint64_t step, double rate) {
   if (step != next_) DLHOST_TRY(feeds_->seek(step));
   next_ = step + 1;
-  seat_->set_away(true);
+  worker_->set_away(true);
   DLHOST_ASSIGN(const auto* batch, feeds_->next());
-  seat_->set_away(false);
+  worker_->set_away(false);
   return program_->run(*batch, session_->step_info(step, feeds_->epoch(), rate));
 }
 

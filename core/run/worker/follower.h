@@ -9,8 +9,8 @@
 #include "run/input/feeds.h"
 #include "run/membership/address_book.h"
 #include "run/session/session.h"
-#include "run/worker/seat.h"
 #include "run/worker/step_watch.h"
+#include "run/worker/worker.h"
 
 namespace dlhost::run {
 
@@ -27,7 +27,7 @@ class Follower {
   Status run();
   // Writes the state that outlives the other workers into the run's folder. Called if the leader is gone and this
   // worker takes its place. `end`: ends a worker that does not end by itself.
-  Status salvage(const std::string& run, const std::function<void(std::uint32_t seat)>& end);
+  Status salvage(const std::string& run, const std::function<void(std::uint32_t worker)>& end);
 
  private:
   bool is_to_die(const Status&);
@@ -41,7 +41,7 @@ class Follower {
   AddressBook& address_book_;
   const std::uint32_t number_;
   std::unique_ptr<Session> session_;
-  std::unique_ptr<Seat> seat_;
+  std::unique_ptr<Worker> worker_;
   program::Program* program_ = nullptr;
   std::unique_ptr<Feeds> feeds_;
   std::optional<StepWatch> watch_;

@@ -3,7 +3,7 @@
 namespace dlhost::run {
 
 StepTimes StepWatch::now() const {
-  const param::Table::Times& table = seat_.times();
+  const param::Table::Times& table = worker_.times();
   return {.all = clock_.now() - table.rested,
           .input = feeds_.waited(),
           .params = table.converting,
@@ -16,7 +16,7 @@ void StepWatch::end() {
   for (const auto part :
        {&StepTimes::all, &StepTimes::input, &StepTimes::params, &StepTimes::serving, &StepTimes::waiting})
     steps_.*part += now.*part - before_.*part;
-  seat_.show(steps_);
+  worker_.show(steps_);
 }
 
 } // namespace dlhost::run

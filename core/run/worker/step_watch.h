@@ -3,13 +3,13 @@
 #pragma once
 
 #include "run/input/feeds.h"
-#include "run/worker/seat.h"
+#include "run/worker/worker.h"
 
 namespace dlhost::run {
 
 class StepWatch {
  public:
-  StepWatch(Clock& clock, const Feeds& feeds, Seat& seat) : clock_(clock), feeds_(feeds), seat_(seat) {}
+  StepWatch(Clock& clock, const Feeds& feeds, Worker& worker) : clock_(clock), feeds_(feeds), worker_(worker) {}
 
   // begin() starts the measured time and end() stops it.
   void begin() { before_ = now(); }
@@ -25,7 +25,7 @@ class StepWatch {
 
   Clock& clock_;
   const Feeds& feeds_;
-  Seat& seat_;
+  Worker& worker_;
   StepTimes before_, steps_;
 };
 

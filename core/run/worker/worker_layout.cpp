@@ -10,9 +10,9 @@ namespace dlhost::run {
 WorkerLayout::WorkerLayout(const config::Job& job, const plan::Exchange& resolved, plan::ExchangePlugins made,
                            const Updater& updater, std::vector<std::uint32_t> machines, std::uint32_t number,
                            bool publishes)
-    : exchange(resolved), plugins(std::move(made)), place(plan::Place::at(job, number, exchange)),
-      table(job, exchange, plugins, updater.rule(), std::move(machines), place), job_(job), number_(number),
-      servers_(static_cast<std::uint32_t>(job.topology.servers_per_group)), publishes_(publishes) {}
+    : exchange(resolved), plugins(std::move(made)), map(job.topology, std::move(machines)),
+      place(plan::Place::at(job, number, exchange)), table(job, exchange, plugins, updater.rule(), map, place),
+      number_(number), publishes_(publishes) {}
 
 WorkerMemory WorkerLayout::memory(const param::Store& store) const {
   WorkerMemory memory{table.lay_out(store)};
@@ -22,11 +22,9 @@ WorkerMemory WorkerLayout::memory(const param::Store& store) const {
   memory.numbers = memory.vitals + sizeof(Vitals);
   memory.words = memory.numbers + WorkerMemory::most_metrics * 2 * sizeof(double);
   memory.published = memory.words + WorkerMemory::words_bytes;
-  memory.bytes = memory.exchanged =
-      memory.published +
-      (publishes_ ? param::SurvivingVersions::bytes(memory.slices.size(), plan::Place::seats(job_.topology)) : 0);
-  if (serves())
-    memory.bytes += table.exchanged_bytes(memory, place.server_group, number_ - home_of(place.server_group));
+  memory.published_bytes = publishes_ ? param::SurvivingVersions::bytes(memory.slices.size(), map.workers()) : 0;
+  memory.bytes = memory.exchanged = memory.published + memory.published_bytes;
+  if (serves()) memory.bytes += table.exchanged_bytes(memory, place.server_group, server());
   return memory;
 }
 

@@ -1,5 +1,6 @@
-// What lies where in a worker's own memory, which all workers of its machine map: contributions, codec state, own values
-// (plan::TablePlan), then running state, vitals, numbers, words, published versions, and rows for other server groups.
+// What lies where in a worker's own memory, which all workers of its machine map: contributions, codec state, own
+// values (plan::TablePlan), then running state, vitals, numbers, words, published versions, and rows for other server
+// groups.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +13,7 @@
 #include "plan/exchange_plugins.h"
 #include "plan/place.h"
 #include "plan/table_plan.h"
+#include "plan/worker_map.h"
 
 namespace dlhost::run {
 
@@ -21,8 +23,8 @@ struct WorkerMemory : plan::TablePlan::OfWorker {
 
   std::vector<std::size_t> states; // running state
   std::size_t vitals = 0, numbers = 0, words = 0;
-  std::size_t published = 0; // what outlives the server beside the worker
-  std::size_t exchanged = 0; // rows that its server exchanges; all above is alike for all workers
+  std::size_t published = 0, published_bytes = 0; // what outlives the server beside the worker
+  std::size_t exchanged = 0;                      // rows that its server exchanges; all above is alike for all workers
   std::size_t bytes = 0;
 };
 
@@ -32,7 +34,7 @@ class WorkerLayout final : public param::SharedLayout {
  public:
   // `machines`: of each worker. `publishes`: servers put what outlives them where others see it.
   WorkerLayout(const config::Job&, const plan::Exchange&, plan::ExchangePlugins, const Updater&,
-                std::vector<std::uint32_t> machines, std::uint32_t number, bool publishes);
+               std::vector<std::uint32_t> machines, std::uint32_t number, bool publishes);
   WorkerLayout(const WorkerLayout&) = delete; // the table's plan refers to the plugins
 
   Bytes bytes(const param::Store&) const override;
@@ -42,21 +44,19 @@ class WorkerLayout final : public param::SharedLayout {
   }
   WorkerMemory memory(const param::Store&) const;
 
-  // The first worker that a server group serves, beside which its first server runs.
-  std::uint32_t home_of(std::uint32_t server_group) const {
-    return plan::Place::first_of(job_.topology, server_group) * place.workers;
-  }
+  // The number of this worker's server among those of its server group. Requires: serves().
+  std::uint32_t server() const { return number_ - map.home_of(place.server_group); }
   // A server runs beside this worker.
-  bool serves() const { return exchange.has_servers() && number_ - home_of(place.server_group) < servers_; }
+  bool serves() const { return exchange.has_servers() && server() < map.servers(); }
 
   const plan::Exchange exchange;
   const plan::ExchangePlugins plugins;
+  const plan::WorkerMap map;
   const plan::Place place;
   const plan::TablePlan table;
 
  private:
-  const config::Job& job_;
-  const std::uint32_t number_, servers_;
+  const std::uint32_t number_;
   const bool publishes_;
 };
 

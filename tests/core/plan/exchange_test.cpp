@@ -29,7 +29,8 @@ const std::vector<Declared::Handler>& handlers() {
       handler("first_t by slice", {.readers_overlap = true, .folds = true}),
       handler("bounded", {.readers_overlap = true, .staleness = 2}),
       handler("eventual", {.readers_overlap = true, .staleness = without_bound}),
-      handler("eventual with own values", {.readers_overlap = true, .staleness = without_bound}, {.update_locally = true}),
+      handler("eventual with own values", {.readers_overlap = true, .staleness = without_bound},
+              {.update_locally = true}),
       handler("elastic", {.readers_overlap = true, .staleness = without_bound},
               {.update_locally = true, .send_delta = true, .delta_factor = 0.5F}),
       handler("hogwild", {.staleness = without_bound}),
@@ -51,15 +52,16 @@ struct Drawn {
 void for_all(const std::function<void(const Drawn&)>& look) {
   using Of = Sync::Traits::Of;
   const std::vector<std::optional<Declared::Groups>> syncs{std::nullopt,
-                                                          Declared::Groups{{.of = Of::learned}, false},
-                                                          Declared::Groups{{.of = Of::learned, .every = 4}, true},
-                                                          Declared::Groups{{.of = Of::gradients}, false},
-                                                          Declared::Groups{{.of = Of::gradients, .every = 4}, false},
-                                                          Declared::Groups{{.of = Of::contributions}, false}};
-  const std::vector<std::pair<std::optional<Codec::Traits>, bool>> codecs{{std::nullopt, false},
-                                                                         {Codec::Traits{.lossless = true}, false},
-                                                                         {Codec::Traits{}, false},
-                                                                         {Codec::Traits{.error_feedback = true}, true}};
+                                                           Declared::Groups{{.of = Of::learned}, false},
+                                                           Declared::Groups{{.of = Of::learned, .every = 4}, true},
+                                                           Declared::Groups{{.of = Of::gradients}, false},
+                                                           Declared::Groups{{.of = Of::gradients, .every = 4}, false},
+                                                           Declared::Groups{{.of = Of::contributions}, false}};
+  const std::vector<std::pair<std::optional<Codec::Traits>, bool>> codecs{
+      {std::nullopt, false},
+      {Codec::Traits{.lossless = true}, false},
+      {Codec::Traits{}, false},
+      {Codec::Traits{.error_feedback = true}, true}};
   Drawn drawn;
   config::Topology& topology = drawn.job.topology;
   drawn.job.train.batch = 16;

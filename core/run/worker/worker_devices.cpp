@@ -3,39 +3,33 @@
 #include <utility>
 
 #include "program/gradient_sums.h"
-#include "run/worker/seat.h"
 #include "run/worker/silence.h"
+#include "run/worker/worker.h"
 
 namespace dlhost::run {
 
-Result<std::string> Seat::convened() const {
-  auto convened = session_.device().convene();
+Result<std::string> Worker::convened() const {
+  auto convened = ends_.session.device().convene();
   if (convened.ok()) return convened;
   return Status(convened.status().code(),
-                concat("topology.device_copies = \"none\" with ", seats_, " workers: device '",
-                       session_.job().train.device.type, "': ", convened.status().message(),
+                concat("topology.device_copies = \"none\" with ", map_.workers(), " workers: device '",
+                       ends_.session.job().train.device.type, "': ", convened.status().message(),
                        "; leave topology.device_copies out, and gradients are added on the host"));
 }
 
-bool Seat::all_wait_for_sums() const {
-  for (std::uint32_t seat = 0; seat < seats_; ++seat)
-    if (vitals(seat).awaits.load(std::memory_order_relaxed).what != Awaited::What::sums) return false;
+bool Worker::all_wait_for_sums() const {
+  for (std::uint32_t worker = 0; worker < map_.workers(); ++worker)
+    if (ends_.memory.vitals(worker).awaits.load(std::memory_order_relaxed).what != Awaited::What::sums) return false;
   return true;
-}
-
-Status Seat::join_peers() {
-  DLHOST_ASSIGN(const Contact first, address_book_.contact(0));
-  DLHOST_ASSIGN(peers_, session_.device().join(first.convened, static_cast<int>(number_), static_cast<int>(seats_)));
-  return {};
 }
 
 // The device does not notify, so it is polled. A worker that polls shows life. If all workers have polled for too long,
 // the sums are stuck.
-Status Seat::wait_for_device(const std::function<Result<bool>()>& done) {
-  waits_ = on(Awaited::What::sums, Awaited::nobody);
-  Clock& clock = session_.host().clock();
-  const Nanoseconds begin = clock.now(), limit = longest_silence();
-  Status status = table_->ask_until([&]() -> Result<bool> {
+Status Worker::wait_for_device(const std::function<Result<bool>()>& done) {
+  ends_.waits.is_over(false, Waits::on(Awaited::What::sums));
+  Clock& clock = ends_.session.host().clock();
+  const Nanoseconds begin = clock.now(), limit = liveness_.longest_silence();
+  Status status = ends_.table->ask_until([&]() -> Result<bool> {
     if (stopped_) return Status::cancelled("stopped by the leader");
     if (limit > 0 && clock.now() - begin > limit && all_wait_for_sums())
       return Status::gone("all workers wait for sums of gradients, and have for ",
@@ -43,15 +37,15 @@ Status Seat::wait_for_device(const std::function<Result<bool>()>& done) {
                           " s: the connection between the devices is broken");
     return done();
   });
-  waits_ = {};
+  ends_.waits.is_over(true, {});
   if (status.code() != Code::gone) return status;
   return std::move(status).at("worker ", number_, " waits for the sums of gradients");
 }
 
 // A sum in which all other workers contribute zeros.
-Status Seat::spread_params() {
+Status Worker::spread_params() {
   if (exchange_.has_servers() || stopped_) return {};
-  param::Store& store = session_.store();
+  param::Store& store = ends_.session.store();
   const auto& [device, stream] = store.computing();
   DLHOST_ASSIGN(const auto summing, program::GradientSums::make(device, stream, *this, store.params().size()));
   const auto spread = [&, &device = device, &stream = stream](const param::Held& held) -> Status {

@@ -1,0 +1,275 @@
+#include "run/worker/lost_groups.h"
+
+#include <algorithm>
+
+namespace dlhost::run {
+
+using param::Message;
+using param::Word;
+
+LostGroups::LostGroups(WorkerEnds& ends, bool mends)
+    : ends_(ends), map_(ends.layout.map), number_(ends.number), own_group_(ends.layout.place.server_group),
+      mends_(mends), lost_(map_.workers()), joins_(map_.server_groups()) {}
+
+bool LostGroups::any() const { return std::ranges::find(lost_, true) != lost_.end(); }
+
+bool LostGroups::has(std::uint32_t server_group) const {
+  const auto first = lost_.begin() + map_.home_of(server_group), last = lost_.begin() + map_.home_of(server_group + 1);
+  return std::find(first, last, true) != last;
+}
+
+bool LostGroups::has_all(std::uint32_t server_group) const {
+  const auto first = lost_.begin() + map_.home_of(server_group), last = lost_.begin() + map_.home_of(server_group + 1);
+  return std::find(first, last, false) == last;
+}
+
+Status LostGroups::find_joining() {
+  Admissions* admissions = ends_.address_book.admissions();
+  if (!admissions || admissions->number() == 0) return {};
+  DLHOST_ASSIGN(joining_, admissions->admitted());
+  for (const std::uint32_t group : joining_->lost)
+    for (const std::uint32_t worker : map_.workers_of(group)) lost_[worker] = true;
+  return {};
+}
+
+Status LostGroups::reach_earlier(std::uint32_t worker, const Contact& contact) {
+  reach_or_lose(worker, contact);
+  if (!lost_[worker]) return {};
+  const std::uint32_t group = map_.server_group_of(worker);
+  if (group == 0) return Status::gone("worker ", worker, " is gone");
+  joining_->lost.push_back(group);
+  return {};
+}
+
+// The leader's group cannot be lost: it has the state that the run continues with. A worker needs servers of its group.
+Result<bool> LostGroups::lose(std::uint32_t worker) {
+  const std::uint32_t group = map_.server_group_of(worker);
+  if (!mends_ || !may_lose_ || group == 0 || group == own_group_) return false;
+  if (lost_[worker]) return true;
+  lost_[worker] = true;
+  ++count_;
+  if (ends_.shard && worker == map_.home_of(group) + ends_.layout.server()) DLHOST_TRY(ends_.shard->lose(group));
+  if (number_ > 0) DLHOST_TRY(ends_.send(0, {.word = Word::lost, .step = joins_[group], .place = worker}));
+  return true;
+}
+
+// The lost worker may be out of reach for the sender only. A message about processes that were replaced since is old.
+Status LostGroups::hear_lost(const Message& message) {
+  const auto worker = static_cast<std::uint32_t>(message.place);
+  const std::uint32_t group = worker < map_.workers() ? map_.server_group_of(worker) : 0;
+  if (!mends_ || number_ > 0 || group == 0)
+    return Status::corrupt("worker ", message.seat, " reports worker ", message.place,
+                           " as lost, but that worker's group cannot be lost, or the report is not for this worker");
+  if (message.step == joins_[group] && !lost_[worker]) ends_.address_book.end(worker);
+  return {};
+}
+
+// The group's server writes no more. If its versions outlive it, the newest is the sum of what it learned and heard;
+// else it said where what it learned lies. A process that joined while the group was lost never saw its memory.
+std::optional<Version> LostGroups::learned_by(std::uint32_t server_group, const param::Slice& slice,
+                                              std::span<float> learned) const {
+  const auto memory = ends_.memory.of(map_.home_of(server_group) + slice.server);
+  if (memory.empty()) return {};
+  const param::SurvivingVersions published = ends_.memory.published_of(server_group, slice);
+  if (!published.has(slice.id)) return {};
+  const auto record = published.newest(slice.id);
+  if (!ends_.layout.exchange.versions_outlive) {
+    if (learned.size_bytes() > memory.size() || record.value > memory.size() - learned.size_bytes()) return {};
+    std::copy_n(reinterpret_cast<const float*>(memory.data() + record.value), learned.size(), learned.begin());
+    return record.version;
+  }
+  const param::Masters& masters = ends_.memory.masters_of(server_group);
+  const Sync& sync = *ends_.layout.plugins.sync().plugin;
+  const auto row = [&](std::span<const std::byte> bytes) {
+    return reinterpret_cast<const float*>(bytes.data()) + slice.first;
+  };
+  const float* value = row(masters.value(slice.param, record.value));
+  const float* begun = row(masters.shared(slice.param, param::GroupSync::begun_row(sync)));
+  const float* heard = row(masters.shared(slice.param, param::GroupSync::heard_row(sync, record.heard)));
+  for (std::size_t i = 0; i < learned.size(); ++i)
+    learned[i] = static_cast<float>(double{value[i]} - double{begun[i]} - double{heard[i]});
+  return record.version;
+}
+
+// If a slice's server has told nothing since its group began, the group goes on from where it began.
+void LostGroups::count_left(std::uint32_t server_group, param::StartPoint& at) const {
+  const param::StartPoint& begun = ends_.steps.begun;
+  const auto workers = map_.workers_of(server_group);
+  for (const std::uint32_t worker : workers) at.steps[worker] = ~std::uint64_t{0};
+  for (const param::Slice& slice : ends_.slices().all()) {
+    const param::SurvivingVersions published = ends_.memory.published_of(server_group, slice);
+    const bool told = published.has(slice.id);
+    auto& there = at.slices[slice.id];
+    there.others[server_group - 1] =
+        told ? published.newest(slice.id).version : begun.version_of(slice.id, server_group);
+    for (const std::uint32_t worker : workers) {
+      there.steps[worker] =
+          told ? published.newest(slice.id).applied[worker - workers.front()] : begun.steps_of(slice.id)[worker];
+      at.steps[worker] = std::min(at.steps[worker], there.steps[worker]);
+    }
+  }
+}
+
+param::StartPoint LostGroups::left_by(std::uint32_t server_group) const {
+  const param::StartPoint& begun = ends_.steps.begun;
+  param::StartPoint left{.others = std::vector<Version>(map_.server_groups() - 1),
+                         .steps = std::vector<std::uint64_t>(map_.workers()),
+                         .origins = begun.origins,
+                         .ledger = begun.ledger,
+                         .ledger_of = begun.ledger_of};
+  for (std::uint32_t worker = 0; worker < map_.workers(); ++worker)
+    left.steps[worker] =
+        std::max(begun.steps[worker], ends_.memory.vitals(worker).steps.load(std::memory_order_acquire));
+  left.tell_each(ends_.slices().size());
+  count_left(server_group, left);
+  left.sum_up();
+  return left;
+}
+
+void LostGroups::count_in(param::StartPoint& reached) const {
+  for (std::uint32_t group = 1; group < map_.server_groups(); ++group)
+    if (has(group)) count_left(group, reached);
+}
+
+Status LostGroups::admit(std::uint32_t server_group, param::Joining joining) {
+  // If the group is lost before it has told anything, its next processes go on from where these did.
+  param::StartPoint begun = ends_.steps.begun;
+  begun.tell_each(ends_.slices().size());
+  count_left(server_group, begun);
+  ends_.steps.begun = std::move(begun);
+  admission_ =
+      Admission{.server_group = server_group, .joining = joining, .reached = std::vector<bool>(map_.workers())};
+  const Message join{.word = Word::join, .group = static_cast<std::uint16_t>(server_group), .step = joining.number};
+  DLHOST_TRY(hear_join(join));
+  for (const std::uint32_t worker : map_.workers_of(server_group)) {
+    ends_.steps.done[worker] = ends_.steps.begun.steps[worker];
+    admission_->reached[worker] = true;
+  }
+  for (std::uint32_t worker = 1; worker < map_.workers(); ++worker)
+    if (map_.server_group_of(worker) != server_group && !lost_[worker]) DLHOST_TRY(ends_.send(worker, join));
+  return {};
+}
+
+// All processes of the group have ended by now, even if some of these ends are not known here yet.
+Status LostGroups::lose_group(std::uint32_t server_group) {
+  for (const std::uint32_t worker : map_.workers_of(server_group)) {
+    if (lost_[worker]) continue;
+    lost_[worker] = true;
+    ++count_;
+    ends_.post->forget(worker);
+  }
+  return ends_.shard ? ends_.shard->lose(server_group) : Status();
+}
+
+Status LostGroups::reach(std::uint32_t worker, const Contact& contact) {
+  DLHOST_TRY(ends_.post->reconnect(worker, contact.addresses));
+  return ends_.memory.see(worker, contact);
+}
+
+// A worker that cannot be reached has ended by now, and the leader sees that too.
+void LostGroups::reach_or_lose(std::uint32_t worker, const Contact& contact) {
+  lost_[worker] = !reach(worker, contact).ok();
+  if (lost_[worker]) ends_.post->forget(worker);
+}
+
+Status LostGroups::hear_join(const Message& message) {
+  const std::uint32_t group = message.group;
+  if (!mends_ || message.seat != param::leading_seat || group == 0 || group >= map_.server_groups() ||
+      group == own_group_)
+    return Status::corrupt("worker ", message.seat, " says that server group ", group,
+                           " joins the run; only the leader says that, and of groups other than its own and this one");
+  DLHOST_TRY(lose_group(group));
+  joins_[group] = message.step;
+  for (const std::uint32_t worker : map_.workers_of(group)) {
+    DLHOST_ASSIGN(const Contact contact, ends_.address_book.contact(worker));
+    reach_or_lose(worker, contact);
+    on_replaced(worker);
+  }
+  const std::uint32_t home = map_.home_of(group), counterpart = home + number_ - map_.home_of(own_group_);
+  const bool sees_masters = number_ == 0 || ends_.layout.exchange.versions_outlive;
+  if (!has(group) && sees_masters && !ends_.memory.see_masters_of(group, ends_.address_book).ok()) {
+    lost_[home] = true;
+    ends_.post->forget(home);
+  }
+  if (ends_.shard && !lost_[counterpart])
+    DLHOST_TRY(
+        ends_.shard->replace(group, ends_.memory.of(counterpart), static_cast<std::uint32_t>(message.step)));
+  return number_ == 0 ? Status() : ends_.send(0, {.word = Word::joined, .step = message.step});
+}
+
+// Messages about an admission that was given up may still come.
+void LostGroups::hear_joined(const Message& message) {
+  if (!admission_ || message.step != admission_->joining.number) return;
+  if (map_.server_group_of(message.seat) == admission_->server_group)
+    ++admission_->joined;
+  else
+    admission_->reached[message.seat] = true;
+}
+
+bool LostGroups::is_reached() const {
+  for (std::uint32_t worker = 1; worker < map_.workers(); ++worker)
+    if (!admission_->reached[worker] && !lost_[worker]) return false;
+  return true;
+}
+
+param::Joining LostGroups::admission() const {
+  param::Joining joining = admission_->joining;
+  for (std::uint32_t group = 1; group < map_.server_groups(); ++group)
+    if (has(group)) joining.lost.push_back(group);
+  return joining;
+}
+
+bool LostGroups::has_joined() const { return admission_->joined == map_.servers(); }
+
+Status LostGroups::release(std::optional<std::uint64_t> until) {
+  const std::uint32_t released = admission_->server_group;
+  admission_.reset();
+  for (const std::uint32_t worker : map_.workers_of(released)) DLHOST_TRY(ends_.send(worker, {.word = Word::put}));
+  for (std::uint32_t group = 1; until && group < map_.groups(); ++group)
+    if (const std::uint32_t first = group * map_.workers_of_group(); map_.server_group_of(first) == released)
+      DLHOST_TRY(ends_.send(first, {.word = Word::free, .step = *until}));
+  return {};
+}
+
+std::vector<std::uint64_t> LostGroups::steps_shown() const {
+  std::vector<std::uint64_t> steps;
+  for (std::uint32_t worker = 0; worker < map_.workers(); ++worker)
+    steps.push_back(ends_.memory.vitals(worker).steps.load(std::memory_order_relaxed));
+  return steps;
+}
+
+Status LostGroups::bring_values() {
+  DLHOST_ASSIGN(const Contact first, ends_.address_book.contact(0));
+  DLHOST_ASSIGN(const auto region, ends_.post->map(0, first.masters));
+  param::Masters theirs = ends_.layout.table.masters(ends_.session.store());
+  if (region->bytes().size() < theirs.bytes())
+    return Status::internal("worker 0 has a net of other params than worker ", number_);
+  theirs.lie_at(region->bytes(), false);
+  const auto copy = [](std::span<const std::byte> from, std::span<std::byte> to) {
+    std::ranges::copy(from, to.begin());
+  };
+  param::Masters& own = ends_.memory.masters();
+  const auto& params = ends_.session.store().params();
+  for (const auto& param : params)
+    if (!param->updated && number_ == ends_.home()) copy(theirs.value(param->number, 0), own.value(param->number, 0));
+  for (const param::Slice& slice : ends_.slices().all()) {
+    if (!ends_.layout.serves() || slice.server != ends_.layout.server()) continue;
+    const auto bring = [&](std::span<const std::byte> from, std::span<std::byte> to) {
+      const auto first_byte = static_cast<std::size_t>(slice.first) * sizeof(float);
+      const auto bytes = static_cast<std::size_t>(slice.count) * sizeof(float);
+      copy(from.subspan(first_byte, bytes), to.subspan(first_byte, bytes));
+    };
+    const std::size_t begun = param::GroupSync::begun_row(*ends_.layout.plugins.sync().plugin);
+    bring(theirs.shared(slice.param, begun), own.shared(slice.param, begun));
+    const std::size_t newest = ends_.layout.exchange.versions_outlive
+                                   ? ends_.memory.published_of(0, slice).newest(slice.id).history
+                                   : 0;
+    for (std::size_t slot = 0; slot < params[slice.param]->slots; ++slot)
+      bring(theirs.history(slice.param, slot, newest), own.history(slice.param, slot, 0));
+  }
+  for (std::size_t place = 0; place < ends_.memory.places().states.size(); ++place)
+    std::ranges::copy(ends_.memory.state_of(0, place), ends_.memory.state_of(number_, place).begin());
+  return {};
+}
+
+} // namespace dlhost::run

@@ -1,0 +1,93 @@
+// Server groups that are lost while the others go on (docs/decisions/losses.md): which workers are lost, as one worker
+// knows it, and how the processes that replace them come in. The leader's side: run/recovery/replacing.h.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "run/worker/worker_ends.h"
+
+namespace dlhost::run {
+
+class LostGroups {
+ public:
+  // `mends`: the others go on without a lost group.
+  LostGroups(WorkerEnds&, bool mends);
+  bool mends() const { return mends_; }
+
+  bool any() const;
+  bool has(std::uint32_t server_group) const; // one of its workers at least
+  bool has_all(std::uint32_t server_group) const;
+  bool is_lost(std::uint32_t worker) const { return lost_[worker]; }
+  std::uint64_t count() const { return count_; } // so far
+
+  // This worker's group joins those that have begun before; empty: it began with them.
+  const std::optional<param::Joining>& joining() const { return joining_; }
+  // Learns from the address book whether this worker's group joins.
+  Status find_joining();
+  // Reaches a worker that had begun before this one's group. Errors: it is gone, and it is of the leader's group.
+  Status reach_earlier(std::uint32_t worker, const Contact&);
+  // Takes over what the servers do not bring: first values, frozen params, the first group's histories, running state.
+  Status bring_values();
+  // All have begun: from now on groups can be lost.
+  void begin() { may_lose_ = true; }
+
+  // A worker is gone. False: the run does not go on without it.
+  Result<bool> lose(std::uint32_t worker);
+  Status hear_lost(const param::Message&);
+  Status hear_join(const param::Message&);
+  void hear_joined(const param::Message&);
+
+  // What a lost group had learned of a slice, and the version that has it. Empty: its server had not begun.
+  std::optional<Version> learned_by(std::uint32_t server_group, const param::Slice&, std::span<float> learned) const;
+  // Writes into the point where lost groups will go on.
+  void count_in(param::StartPoint&) const;
+
+  // The leader's.
+  // Where the processes that replace a group begin: with what the group had learned, as others may have heard it.
+  param::StartPoint left_by(std::uint32_t server_group) const;
+  bool admits() const { return admission_.has_value(); }
+  // New processes of the group may start: all have read the contacts of the group that was admitted last.
+  bool may_restart(std::uint32_t server_group) const {
+    return !admission_ || (admission_->server_group == server_group && is_reached());
+  }
+  // Tells all to reach the group's new processes. Requires: these have come, and nobody is held.
+  Status admit(std::uint32_t server_group, param::Joining);
+  bool is_reached() const;         // by all
+  param::Joining admission() const;
+  bool has_joined() const;         // the group's servers have their values
+  // The group makes steps now, up to `until`; empty: when it is freed. A group that was lost meanwhile is given up.
+  Status release(std::optional<std::uint64_t> until);
+  void give_up_admission() { admission_.reset(); }
+  // The steps of each worker, as it shows them.
+  std::vector<std::uint64_t> steps_shown() const;
+
+  std::function<void(std::uint32_t worker)> on_replaced; // another process is this worker now
+
+ private:
+  struct Admission {
+    std::uint32_t server_group = 0;
+    param::Joining joining;
+    std::vector<bool> reached; // of each worker: it reaches the new processes
+    std::uint32_t joined = 0;  // servers of the group
+  };
+  void count_left(std::uint32_t server_group, param::StartPoint&) const;
+  Status lose_group(std::uint32_t server_group);
+  Status reach(std::uint32_t worker, const Contact&);
+  void reach_or_lose(std::uint32_t worker, const Contact&);
+
+  WorkerEnds& ends_;
+  const plan::WorkerMap& map_;
+  const std::uint32_t number_, own_group_;
+  const bool mends_;
+  bool may_lose_ = false;
+  std::vector<bool> lost_;           // workers
+  std::vector<std::uint64_t> joins_; // of each server group, the number of the one that joined last
+  std::uint64_t count_ = 0;
+  std::optional<param::Joining> joining_;
+  std::optional<Admission> admission_;
+};
+
+} // namespace dlhost::run
