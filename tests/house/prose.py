@@ -24,12 +24,6 @@ core/param/message/encrypted_endpoint.h
 core/param/message/post.cpp
 core/param/message/post.h
 core/param/message/post_arrivals.cpp
-core/param/message/protocol.h
-core/param/server/ledger.h
-core/param/server/shard.cpp
-core/param/server/shard.h
-core/param/server/shard_exchange.cpp
-core/param/server/shard_versions.cpp
 core/param/table/start_point.h
 core/param/table/table.cpp
 core/param/table/table.h
