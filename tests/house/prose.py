@@ -20,10 +20,6 @@ core/param/exchange/group_sync.h
 core/param/exchange/neighbours.h
 core/param/exchange/row_exchange.cpp
 core/param/exchange/row_exchange.h
-core/param/message/encrypted_endpoint.h
-core/param/message/post.cpp
-core/param/message/post.h
-core/param/message/post_arrivals.cpp
 core/param/table/start_point.h
 core/param/table/table.cpp
 core/param/table/table.h

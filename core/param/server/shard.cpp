@@ -74,7 +74,8 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   if (setup_.codec.coding && setup_.codec.coding->of(slice.id)) {
     DLHOST_ASSIGN(owned.decoder, Decoder::make(setup_.codec, slice));
   }
-  // Between two versions each contributor may be late once, and contributions of one may be folded in place of all.
+  // Between two versions each contributor may be late once. As many contributions that no version waits for may be
+  // folded in besides, perhaps all of one contributor.
   if (owned.traits.folds) {
     DLHOST_ASSIGN(owned.folded,
                   LateSum::make(*setup_.store, slice.count, Ledger::most_parts(contributors) - contributors));
