@@ -20,9 +20,6 @@ core/param/exchange/group_sync.h
 core/param/exchange/neighbours.h
 core/param/exchange/row_exchange.cpp
 core/param/exchange/row_exchange.h
-core/param/table/start_point.h
-core/param/table/table.cpp
-core/param/table/table.h
 core/run/coordinator/process_pool.h
 core/run/coordinator/training.cpp
 core/run/coordinator/training.h
