@@ -9,17 +9,6 @@ FOLDERS = ("core", "layers", "plugins", "transports")
 # Files whose comments are still to be rewritten: the list may only shrink (docs/roadmap.md).
 LATER = """
 core/cli/tools.h
-core/param/codec/part_coder.cpp
-core/param/codec/part_coder.h
-core/param/exchange/exchanges.cpp
-core/param/exchange/gossip.cpp
-core/param/exchange/gossip.h
-core/param/exchange/gossip_graph.h
-core/param/exchange/gossip_mend.cpp
-core/param/exchange/group_sync.h
-core/param/exchange/neighbours.h
-core/param/exchange/row_exchange.cpp
-core/param/exchange/row_exchange.h
 core/run/coordinator/process_pool.h
 core/run/coordinator/training.cpp
 core/run/coordinator/training.h
