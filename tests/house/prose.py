@@ -8,14 +8,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("core", "layers", "plugins", "transports")
 # Files whose comments are still to be rewritten: the list may only shrink (docs/roadmap.md).
 LATER = """
-core/cli/tools.h
-core/run/coordinator/process_pool.h
-core/run/coordinator/training.cpp
-core/run/coordinator/training.h
-core/run/coordinator/worker_pool.h
-core/run/coordinator/worker_processes.cpp
-core/run/coordinator/worker_processes.h
-core/run/coordinator/workers.h
 core/run/membership/address_book.h
 core/run/membership/folder_address_book.cpp
 core/run/membership/folder_address_book.h
