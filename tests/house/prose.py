@@ -9,11 +9,6 @@ FOLDERS = ("core", "layers", "plugins", "transports")
 # Files whose comments are still to be rewritten: the list may only shrink (docs/roadmap.md).
 LATER = """
 core/run/membership/address_book.h
-core/run/membership/folder_address_book.cpp
-core/run/membership/folder_address_book.h
-core/run/membership/meeting_folder.h
-core/run/membership/members.cpp
-core/run/recovery/replacing.h
 core/run/session/session.h
 core/run/worker/awaited.h
 core/run/worker/orders.h
@@ -31,7 +26,6 @@ core/tools/simulate/simulated_pool.cpp
 core/tools/simulate/simulated_pool.h
 core/tools/simulate/simulation.cpp
 core/tools/simulate/simulation.h
-transports/shm/peer.cpp
 """.split()
 PHRASES = [
     r"\b([Nn]obody|[Ss]omebody|[Aa]nybody|[Ee]verybody|[Ww]hoever|[Ww]hom)\b",
