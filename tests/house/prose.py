@@ -20,12 +20,6 @@ core/run/worker/seat_pause.cpp
 core/run/worker/seat_salvage.cpp
 core/run/worker/seat_steps.cpp
 core/run/worker/seat_watch.cpp
-core/tools/audit/audit.h
-core/tools/audit/learned.cpp
-core/tools/simulate/simulated_pool.cpp
-core/tools/simulate/simulated_pool.h
-core/tools/simulate/simulation.cpp
-core/tools/simulate/simulation.h
 """.split()
 PHRASES = [
     r"\b([Nn]obody|[Ss]omebody|[Aa]nybody|[Ee]verybody|[Ww]hoever|[Ww]hom)\b",

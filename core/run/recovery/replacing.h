@@ -1,6 +1,5 @@
 // Replaces server groups that are lost while the run continues (docs/decisions/losses.md), for the run's leader. It
-// ends the processes that are left of such a group, starts new ones, and admits them to the run. Stages of a lost
-// group:
+// ends the processes that are left of such a group, starts new ones, and admits them to the run. The stages of a group:
 //
 //   ending     some of its processes are gone; the leader ends the others
 //   coming     its new processes have started, and prepare
