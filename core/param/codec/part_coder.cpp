@@ -82,8 +82,8 @@ void PartCoder::insert(std::vector<EncodedPiece>& known, const EncodedPiece& pie
 Status PartCoder::is_full() const {
   return Status::internal("codec '", setup_.use.actor->plugin, "' needs more than ", room_.size(),
                           " bytes for the parts of slice ", setup_.slice->id,
-                          ": what it needs for two parts may exceed what it needs for both in one by the bound of one "
-                          "element");
+                          ": two parts encoded one by one may take more bytes than both in one, but at most by the "
+                          "codec's bound for one element");
 }
 
 Status PartCoder::lay_out(const std::vector<EncodedPiece>& known, std::int64_t first, std::int64_t end) {

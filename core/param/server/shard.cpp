@@ -74,8 +74,7 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   if (setup_.codec.coding && setup_.codec.coding->of(slice.id)) {
     DLHOST_ASSIGN(owned.decoder, Decoder::make(setup_.codec, slice));
   }
-  // Between two versions each contributor may be late once. As many contributions that no version waits for may be
-  // folded in besides, perhaps all of one contributor.
+  // One late contribution of each worker, and as many that no version waits for, perhaps all of one worker.
   if (owned.traits.folds) {
     DLHOST_ASSIGN(owned.folded,
                   LateSum::make(*setup_.store, slice.count, Ledger::most_parts(contributors) - contributors));
@@ -247,8 +246,7 @@ Result<std::span<const std::byte>> Shard::sent(const Owned& owned, const Message
                                                std::size_t contributor) const {
   if (message.contribution != kind_of(owned))
     return Status::corrupt("worker ", message.rank, " of group ", message.group,
-                           " sends the wrong kind of contribution for this consistency handler to slice ",
-                           message.slice);
+                           " sends the wrong kind of contribution to slice ", message.slice);
   const auto memory = setup_.contributors[contributor].sent;
   if (owned.decoder) {
     auto found = owned.decoder->find(memory, message.place);

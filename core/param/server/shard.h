@@ -76,8 +76,7 @@ class Shard {
  public:
   static Result<std::unique_ptr<Shard>> make(ShardSetup);
 
-  // Takes a message of a worker, the chooser, the leader or another server.
-  // Errors: corrupt if the message is invalid; internal if the handler breaks its contract.
+  // Takes a message. Errors: corrupt if it is invalid; internal if the handler breaks its contract.
   Status take(const Message&);
   // Starts with the values that are in the masters.
   void begin(const StartPoint&);
@@ -88,9 +87,8 @@ class Shard {
   // Joins a run that the other groups have continued: asks them for the values, and sends `joined` to the run's leader
   // when it has them. `number`: as in Joining.
   Status join(std::uint32_t number);
-  // The server group `rank` is lost.
+  // The server group `rank` is lost; new processes have replaced it.
   Status lose(std::uint32_t rank);
-  // New processes have replaced the server group `rank`.
   Status replace(std::uint32_t rank, std::span<std::byte> memory, std::uint32_t number);
 
   // Updates that were dropped because they repeat earlier ones.

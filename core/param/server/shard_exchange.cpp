@@ -35,8 +35,7 @@ Status Shard::hear_neighbour(Owned& owned, const Message& message) {
     DLHOST_TRY(sums_->take(which, message));
     return sum_up(owned);
   }
-  if (!sync_)
-    return Status::corrupt("an exchange message for slice ", message.slice, ", but this server exchanges no slices");
+  if (!sync_) return Status::corrupt("an exchange of slice ", message.slice, ", but this server exchanges no slices");
   DLHOST_ASSIGN(const auto news, sync_->take(which, message));
   if (news == GroupSync::News::over) return conclude_and_tell(owned);
   if (news == GroupSync::News::join) DLHOST_TRY(exchange(owned));

@@ -205,8 +205,7 @@ Status Shard::say_sums(Owned& owned) {
 }
 
 Status Shard::hear_sums(const Message& message) {
-  if (message.slice >= setup_.slices->size())
-    return Status::corrupt("sums of slice ", message.slice, ", but no slice has this number");
+  if (message.slice >= setup_.slices->size()) return Status::corrupt("slice ", message.slice, ", which does not exist");
   const auto pieces = setup_.slices->of((*setup_.slices)[message.slice].param);
   const auto own = std::ranges::find(pieces, setup_.server, &Slice::server);
   if (own == pieces.end() || own->id == message.slice ||

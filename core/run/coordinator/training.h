@@ -89,8 +89,8 @@ class Training {
   Result<std::optional<param::Taken>> start();
   // The next resume() refuses a checkpoint of other samples.
   void hold_to_samples() { holds_to_samples_ = true; }
-  // Reads every sample once, so that checkpoints identify all samples, and hold_to_samples() compares them. Without it
-  // a few samples stand for all. Requires: after prepare().
+  // Reads every sample once, so that checkpoints identify all samples, and hold_to_samples() compares all. Default: a
+  // few samples stand for all. Requires: after prepare().
   Status read_all_samples();
   // Continues from a checkpoint as if the run had not stopped: params, histories, data position, best validation.
   // `rearranged`: the arrangement of workers has changed on purpose, so no warning about differences is logged.
@@ -128,8 +128,7 @@ class Training {
     may_replace_ = std::move(may);
     tell_replaced_ = std::move(tell);
   }
-  // If this process dies, another process of the run may continue the run in that folder, once a start is recorded
-  // there.
+  // If this process dies, another one may continue the run in that folder, once the start is recorded there.
   void bequeath(std::string run) { bequeathed_ = std::move(run); }
   // After run(): true if the device is lost and other processes continue the run when this one has ended.
   bool is_to_die() const { return lost_; }

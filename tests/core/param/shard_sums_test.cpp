@@ -108,7 +108,7 @@ TEST_F(ShardSumsTest, SumsThatNobodyWaitsForAreCorrupt) {
   EXPECT_THAT(norm(1, 0, 1).message(), HasSubstr("a norm from seat 1, which is not expected"));
   EXPECT_THAT(sum(0, 1, 0).message(), HasSubstr("sums of slice 0 from seat 1")); // the server's own slice
   EXPECT_THAT(sum(0, 1, 1, 2).message(), HasSubstr("sums of slice 1 from seat 2"));
-  EXPECT_THAT(sum(0, 1, 9).message(), HasSubstr("sums of slice 9, but no slice has this number"));
+  EXPECT_THAT(sum(0, 1, 9).message(), HasSubstr("slice 9, which does not exist"));
   EXPECT_EQ(sum(2, 1).code(), Code::corrupt);
 }
 
