@@ -1,19 +1,20 @@
-// The tools: commands that are programs of their own beside dlhost, dlhost-NAME, so that what trains does not carry
-// them. Who calls `dlhost NAME` gets that program, with the same command line.
+// The tools: commands that are separate programs beside dlhost, named dlhost-NAME, so that the program that trains does
+// not contain them. `dlhost NAME` becomes that program, with the same command line.
 #pragma once
 
 #include "cli/command.h"
 
 namespace dlhost::cli {
 
-// Empty: there is no tool of that name.
+// The description of a tool. Empty: there is no tool of that name.
 const char* description_of_tool(std::string_view name);
-// Where the command line asks for a tool, or for completion of one's, this process is that tool from now on. Returns
-// where it does not, or where the tool is not there, which its command says then.
+// If the command line calls a tool, or completes one's command line, this process becomes the tool and the function
+// does not return. It returns if there is no such call or the tool is not found; in the latter case the command that
+// add_tools() adds reports the error.
 void become_tool(char** argv);
-// For --help, completion, and what a wrong word may have been.
+// Adds a command for each tool, for --help, completion, and suggestions for misspelt commands.
 void add_tools(CLI::App&, Context&);
-// What each tool says of itself for the manual page, on standard output.
+// Prints each tool's part of the manual page to standard output.
 void print_manuals_of_tools(Context&);
 
 } // namespace dlhost::cli

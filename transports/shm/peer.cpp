@@ -14,13 +14,13 @@ Result<std::unique_ptr<Peer>> Peer::open(std::string owner) {
   DLHOST_ASSIGN(made->inbox_, Segment::open(made->owner_ + std::string(inbox_suffix)));
   if (!Inbox::ready(made->inbox_) || made->inbox().closed.load(std::memory_order_acquire) != 0)
     return Status::not_found("the endpoint '", made->owner_, "' has ended, or is of another version of dlhost");
-  // Without a pidfd (old system, or another namespace) its end is not noticed here. An endpoint of this process
-  // needs no pidfd.
+  // An endpoint of this process needs no pidfd.
   if (made->inbox().process == getpid()) return made;
-  // Nor that of one that has ended already, whose process nobody can watch any more. Whoever lives holds its inbox.
+  // A process that has ended already cannot be watched, so check first: a living one holds the lock on its inbox.
   if (const auto kept = Segment::open(made->owner_ + std::string(inbox_suffix), Segment::File::keep);
       kept.ok() && kept->try_own())
     return Status::not_found("the process of the endpoint '", made->owner_, "' has ended");
+  // Without a pidfd (old system, or another namespace) the end of the process is not noticed here.
   made->process_ = static_cast<int>(syscall(SYS_pidfd_open, made->inbox().process, 0));
   if (made->process_ < 0 && (errno == EMFILE || errno == ENFILE))
     return Status::system(errno, concat("watching the process of the endpoint '", made->owner_, "'"));

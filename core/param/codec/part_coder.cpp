@@ -15,7 +15,7 @@ std::int64_t PartCoder::elements(const CodecUse& use, const Slice& slice) {
   return takes_whole(use, slice) ? 1 : slice.count;
 }
 
-// A message has a piece for each rank at most, in the order of the elements; each may be rounded up.
+// A message has at most one piece per rank, in the order of the elements. Each piece is padded.
 PartCoder::Sizes PartCoder::sizes(const CodecUse& use, const Sync& sync, const Sync::Ranks& ranks, const Slice& slice) {
   const bool whole = takes_whole(use, slice);
   const std::uint32_t rounds = use.coding->traits().rounds;
@@ -82,8 +82,8 @@ void PartCoder::insert(std::vector<EncodedPiece>& known, const EncodedPiece& pie
 Status PartCoder::is_full() const {
   return Status::internal("codec '", setup_.use.actor->plugin, "' needs more than ", room_.size(),
                           " bytes for the parts of slice ", setup_.slice->id,
-                          ": what it needs for two parts may exceed what it needs for both in one by the bound of one "
-                          "element");
+                          ": two parts encoded one by one may take more bytes than both in one, but at most by the "
+                          "codec's bound for one element");
 }
 
 Status PartCoder::lay_out(const std::vector<EncodedPiece>& known, std::int64_t first, std::int64_t end) {
@@ -93,7 +93,7 @@ Status PartCoder::lay_out(const std::vector<EncodedPiece>& known, std::int64_t f
     if (piece.end() <= at || piece.first >= end) continue;
     if (piece.first < at || piece.end() > end)
       return Status::internal("the sync sends elements ", first, " to ", end, " of slice ", setup_.slice->id,
-                              ", and has sent or got ", piece.first, " to ", piece.end(), " in one piece");
+                              ", but has sent or received ", piece.first, " to ", piece.end(), " in one piece");
     if (piece.first > at) pieces_.push_back({at, piece.first - at, {}});
     pieces_.push_back(piece);
     at = piece.end();
@@ -182,24 +182,24 @@ Result<bool> PartCoder::take_own(const SyncStep& step, std::span<float> made) {
   if (sent == begun_.end()) return false;
   if (sent->first != step.first || sent->count != step.count)
     return Status::internal("the sync takes elements ", step.first, " to ", step.first + step.count, " of slice ",
-                            setup_.slice->id, " for its own, and has sent ", sent->first, " to ", sent->end());
+                            setup_.slice->id, " as its own, but has sent ", sent->first, " to ", sent->end());
   DLHOST_TRY(decode(*sent, step.act, made));
   return true;
 }
 
-// What is decoded does not change meanwhile: it is copied first.
+// Copies the message first, so that the neighbour cannot change it while it is checked and decoded.
 Status PartCoder::take(std::span<const std::byte> memory, const SyncStep& step, std::span<float> made) {
   DLHOST_ASSIGN(const auto message, message_at(memory));
   if (message.size() > arrived_.size() - received_)
     return Status::corrupt("server group ", step.peer, " sends ", message.size(), " bytes of slice ", setup_.slice->id,
-                           ", more than any codec makes of that");
+                           ", more than the codec's bound for it");
   const auto own = std::span(arrived_).subspan(received_, message.size());
   std::copy(message.begin(), message.end(), own.begin());
   received_ = std::min(arrived_.size(), received_ + piece_lines(message.size()));
   DLHOST_TRY(read_pieces(own, step.first, step.count, pieces_));
   if (whole_ && pieces_.size() > 1)
     return Status::corrupt("server group ", step.peer, " sends slice ", setup_.slice->id,
-                           " in pieces, which the codec needs whole");
+                           " in pieces, but the codec needs it whole");
   forget(step.first, step.first + step.count);
   for (const EncodedPiece& piece : pieces_) {
     DLHOST_TRY(decode(piece, step.act, made));

@@ -1,9 +1,9 @@
-// Parts of a row that go through a codec on their way between neighbours (row_exchange.h).
+// Encodes and decodes the parts of a row that neighbours exchange (row_exchange.h).
 //
-// What leaves is encoded once in an exchange: of what the rank began with, or of what it has made, together with what
-// was left out of that before. From then on the rank goes on with what the others read, so that all come to the same.
-// What arrived, and is still as it came, leaves as it came. Codecs that need the whole matrix are given all of a slice:
-// the sync takes it for one element.
+// A part of the begun row or of the made row is encoded once in an exchange, with the error that earlier encodings left
+// out. From then on this rank uses the decoded part too, so that all ranks get the same result. A part that has arrived
+// and has not changed since is sent on in its encoded form. Codecs that need the whole matrix get the whole slice: the
+// sync then counts it as one element.
 #pragma once
 
 #include <memory>
@@ -25,26 +25,27 @@ class PartCoder {
     CodecUse use;
     const Slice* slice = nullptr;
     std::span<std::byte> memory; // of the rank's worker
-    std::size_t received = 0;    // bytes of what comes, at most
+    std::size_t received = 0;    // the most bytes that arrive in one exchange
     std::uint64_t seed = 0;
     std::uint32_t contributor = 0;
   };
-  // What messages take in one exchange, at most.
+  // The most bytes of the messages of one exchange.
   struct Sizes {
     std::size_t sent = 0, received = 0;
   };
   static Sizes sizes(const CodecUse&, const Sync&, const Sync::Ranks&, const Slice&);
-  // As many as the sync takes a slice for.
+  // The number of elements that the sync counts a slice as.
   static std::int64_t elements(const CodecUse&, const Slice&);
   static Result<std::unique_ptr<PartCoder>> make(Setup);
 
-  // An exchange, whose messages go into that room.
+  // Begins an exchange. The messages are written into `room`.
   void begin(std::span<std::byte> room, std::uint64_t step);
-  // The message with that part of what this rank began with, or of what it has made, which becomes what that says.
+  // Writes the message with a part of the begun or the made row. A part of the made row becomes its decoded values.
   Result<std::span<const std::byte>> send(bool made, std::int64_t first, std::int64_t count, std::span<float> row);
-  // A part of what it began with is wanted in the made row: true, and it is there as others read it, where it was sent.
+  // Moves a part of the begun row into the made row, as the others decode it. Returns false if the part was not sent:
+  // then the caller moves it.
   Result<bool> take_own(const SyncStep&, std::span<float> made);
-  // A neighbour's message, from memory of which nothing is believed.
+  // Takes a neighbour's message from its memory, which is untrusted.
   Status take(std::span<const std::byte> message, const SyncStep&, std::span<float> made);
 
  private:
@@ -56,9 +57,9 @@ class PartCoder {
   Status decode(const EncodedPiece&, SyncStep::Act, std::span<float> row);
   static void insert(std::vector<EncodedPiece>&, const EncodedPiece&);
   Status is_full() const;
-  // What the message is made of: what is known, and what is between.
+  // Divides a message into the pieces that are encoded already, and those between them.
   Status lay_out(const std::vector<EncodedPiece>& known, std::int64_t first, std::int64_t end);
-  // The made row is no longer what was said of this part.
+  // Forgets the encoded forms of a part of the made row, which is about to change.
   void forget(std::int64_t first, std::int64_t end);
 
   const Setup setup_;
@@ -66,17 +67,17 @@ class PartCoder {
   std::uint64_t step_ = 0;
   std::optional<Random> random_;
   std::span<std::byte> room_;
-  std::size_t sent_ = 0, received_ = 0; // bytes of them
+  std::size_t sent_ = 0, received_ = 0; // bytes used in room_ and arrived_
   std::vector<std::byte> arrived_;
-  std::vector<EncodedPiece> begun_, made_; // that are known to others as they are; those of the made row in its order
+  std::vector<EncodedPiece> begun_, made_; // encoded forms of the present values, in the order of the elements
   std::vector<EncodedPiece> pieces_;       // of one message
   struct {
     bool made = false;
     std::int64_t first = 0, count = 0;
     std::span<const std::byte> message;
-  } last_; // that was sent; no message: none, or it is no longer so
+  } last_; // the message sent last; empty: none, or its part has changed
   std::optional<Conversion> to_plain_, from_plain_;
-  std::vector<float> plain_, lying_; // where the codec sees the param plain, and it does not lie so
+  std::vector<float> plain_, lying_; // the slice in the plain layout, and in the master's, if they differ
 };
 
 } // namespace dlhost::param

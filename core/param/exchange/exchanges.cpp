@@ -43,7 +43,7 @@ Status Exchanges::add(const Slice& slice) {
   return {};
 }
 
-// Histories were given their first values with the masters, or those of a checkpoint.
+// The histories of the common value are in the masters: they have their initial values, or a checkpoint's.
 void Exchanges::begin(const StartPoint& beginning) {
   if (pool_) pool_->reset();
   last_turn_ = 0;
@@ -74,7 +74,8 @@ Status Exchanges::call(const Piece& piece, std::uint32_t rank, std::uint64_t num
                                  .version = number});
 }
 
-// Where the turn is not known, it is asked for; in step it will be said without that.
+// If the first group's server gives turns, and this server has none yet, it asks for one instead of beginning. If
+// groups make steps together it does not ask, because the first group's server then sends the turn unasked.
 Status Exchanges::enter(Piece& piece, Version version) {
   if (hears_turns() && !piece.called && !setup_.in_step) {
     if (piece.asked > piece.number) return {};
@@ -130,10 +131,10 @@ void Exchanges::amended(std::size_t which) {
   for (Section& section : pieces_[which].sections) section.moved = true;
 }
 
-// In step no server is called but to say the turn, and may hear it while the exchange waits for it.
+// If groups make steps together, a call only names the turn, and may arrive while the exchange waits for it.
 Result<GroupSync::News> Exchanges::hear_call(Piece& piece, const Message& message, std::uint32_t from) {
   const bool waits_for_turn = hears_turns() && piece.on && piece.turn == 0;
-  if (message.version <= piece.number && !waits_for_turn) return News::none; // it has joined already
+  if (message.version <= piece.number && !waits_for_turn) return News::none; // this server has joined already
   const bool is_known = hears_turns() ? from == 0 && message.step >= turn_ : message.step == 0;
   if (!is_known || message.version != piece.number + (waits_for_turn ? 0 : 1) || (setup_.in_step && !hears_turns()))
     return neighbours_.wrong(piece.sections.front().row.slice(), message, piece.number);
@@ -167,7 +168,7 @@ std::optional<std::uint32_t> Exchanges::first_missing(std::size_t which) const {
   if (const auto rank = missing(piece)) return neighbours_.seat_of(rank);
   if (!piece.on) return std::nullopt;
   if (hears_turns() && piece.turn == 0) return neighbours_.seat_of(0);
-  for (const Piece& other : pieces_) // which has the places
+  for (const Piece& other : pieces_) // another slice has the places that this one waits for
     if (const auto rank = missing(other)) return neighbours_.seat_of(rank);
   return std::nullopt;
 }
@@ -194,7 +195,7 @@ Status Exchanges::conclude(Section& section, std::uint64_t number, Version now, 
   section.row.end();
   const bool moved = section.moved || now != section.at;
   const auto begun = section.row.begun();
-  if (moved) // back to the value that it began with
+  if (moved) // restores the value with which the section began
     for (std::size_t i = 0; i < begun.size(); ++i) begun[i] += section.common[i];
   const float weight = sync().traits().averages ? 1.0F / static_cast<float>(neighbours_.count()) : 1.0F;
   const float* const made = section.row.made().data();
@@ -210,11 +211,11 @@ Status Exchanges::conclude(Section& section, std::uint64_t number, Version now, 
   }
   for (std::size_t i = 0; i < begun.size(); ++i) begun[i] = common[i] - begun[i];
   const float* const difference = begun.data();
-  const IgnoreDataRaces racing(setup_.masters->values(section.row.slice().param) == 1); // its readers may mean it
+  const IgnoreDataRaces racing(setup_.masters->values(section.row.slice().param) == 1); // perhaps read in place
   return section.shift->run({.from = from, .to = to, .gradients = {&difference, 1}, .count = 1}, {});
 }
 
-// In step, no server has learned anything where this one has not.
+// If groups make steps together and this server has nothing new to exchange, no other server has.
 bool Exchanges::align(std::size_t which, Version now) {
   Piece& piece = pieces_[which];
   const bool news = !setup_.in_step || now != piece.at;
@@ -222,14 +223,15 @@ bool Exchanges::align(std::size_t which, Version now) {
   return news && !piece.on;
 }
 
-// A server that has begun that one calls this one to it as well.
+// If another server has begun the exchange, its call arrives as well.
 bool Exchanges::align_through(std::size_t which, std::uint64_t number) {
   Piece& piece = pieces_[which];
   piece.aligned = std::max(piece.aligned, number);
   return piece.number < piece.aligned && !piece.on;
 }
 
-// Another one may have called it to one more than it was to have: the value is not what it will be before that is over.
+// False while any exchange is on: another server may have called for one more than the alignment needs, and the value
+// changes when that is over.
 bool Exchanges::is_aligned() const {
   return std::ranges::all_of(pieces_, [](const Piece& piece) { return piece.number >= piece.aligned && !piece.on; });
 }

@@ -71,8 +71,8 @@ bool Gossip::is_due(std::size_t which, Version now) const {
   return piece.asked != piece.last || now >= piece.at + sync().traits().every;
 }
 
-// What it has learned itself since it was told last. What is too little to be seen in the sum of all that stays in the
-// difference to the value, and comes with the next.
+// Adds this server's changes since the last start() to `own`, and owes them to all neighbours. Changes too small to
+// alter the sum in `own` stay in the difference of `value` and `common`, and are added later.
 Result<bool> Gossip::start(std::size_t which, Version version, const float* value) {
   Piece& piece = pieces_[which];
   piece.at = version;
@@ -106,7 +106,8 @@ Status Gossip::tell(Piece& piece) {
   return {};
 }
 
-// One whose last part has been read. All that are behind a lost neighbour read the same.
+// Sends a part over a link, if there are changes to send and the last part has been read. All sources of a mended link
+// read the same part.
 Status Gossip::tell(Piece& piece, Link& link) {
   const bool last = may_say_last(piece, link);
   if (piece.joining || link.sources.empty() || !link.reading.empty() || (!link.owed && !last)) return {};
@@ -133,7 +134,7 @@ void Gossip::note(const Link& link) {
   outlived_.insert(outlived_.end(), link.of_lost.begin(), link.of_lost.end());
 }
 
-// What a part holds: its own until then, and what the other neighbours have told.
+// Records the contents of a part: what this server has learned, and the parts of its other neighbours.
 Status Gossip::note_told(const Piece& piece, const Link& to, std::uint32_t rank) {
   heard_.clear();
   outlived_.clear();
@@ -188,7 +189,7 @@ Status Gossip::take_taken(Piece& piece, const Message& message, std::uint32_t fr
   return neighbours_.wrong(*piece.slice, message, piece.told[from]);
 }
 
-// What comes over a link takes the place of what came before.
+// New values of a link replace its old ones: the difference is added to `came`.
 void Gossip::replace(Piece& piece, Link& link, std::span<const float> values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     piece.came[i] += values[i] - link.heard[i];
@@ -210,12 +211,12 @@ Result<GroupSync::News> Gossip::take_part(Piece& piece, const Message& message, 
   const auto taken = [&] {
     return neighbours_.tell(from, {.word = Word::taken, .slice = piece.slice->id, .version = message.version});
   };
-  if (!link && setup_.mends && message.rank < joins_) { // the sender had not heard yet of the group that joined
+  if (!link && setup_.mends && message.rank < joins_) { // the sender did not know yet that a group had joined
     piece.heard[from] = message.version;
     DLHOST_TRY(taken());
     return News::none;
   }
-  if (!link && setup_.mends) { // the sender has heard of a loss before this server
+  if (!link && setup_.mends) { // the sender knew of a loss before this server
     early_.push_back(message);
     return News::none;
   }
@@ -245,7 +246,7 @@ Status Gossip::conclude(std::size_t which, Version now, const float* from, float
   Piece& piece = pieces_[which];
   if (ledger_) DLHOST_TRY(note_heard(piece, now));
   const float* const came = piece.came.data();
-  const IgnoreDataRaces racing(setup_.masters->values(piece.slice->param) == 1); // its readers may mean it
+  const IgnoreDataRaces racing(setup_.masters->values(piece.slice->param) == 1); // perhaps read in place
   DLHOST_TRY(piece.shift->run({.from = from, .to = to, .gradients = {&came, 1}, .count = 1}, {}));
   for (std::size_t i = 0; i < piece.common.size(); ++i) piece.common[i] += piece.came[i];
   if (setup_.outlived) {

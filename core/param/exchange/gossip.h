@@ -1,22 +1,21 @@
-// Gossip of a slice along a graph without loops: each server tells each of its neighbours what that one lacks, merged:
-// what it has learned itself, and what came from its other neighbours. No server waits for another.
+// Gossip of slices along a graph of server groups without cycles. Each server sends each of its neighbours one merged
+// part: what it has learned itself, and the changes from its other neighbours. No server waits for another.
 //
-// A part holds all that its sender has to tell that neighbour since the run began, and takes the place of the part
-// before it: a part that is lost, or told again, changes nothing. So a server keeps for each neighbour what that one
-// told last (`heard`), and its value is
+// A part has all changes for that neighbour since the run began, and replaces the part before it. So a lost or a
+// repeated part changes nothing. A server stores for each neighbour the last part from it (`heard`). Its value is
 //
-//   what all began with + what it learned itself + the sum of `heard` over its neighbours.
+//   the start value + what it has learned itself + the sum of `heard` over its neighbours.
 //
-// A server group that is lost (its processes died) is in the graph all the same, as a point that learns nothing: what
-// it had learned itself outlives it (GroupSync::Setup::outlived_by), and its neighbours tell one another what they
-// would have told it (gossip_mend.cpp). Several lost groups beside one another are one such point. A group that takes
-// the place of a lost one begins with what that had learned, and with what its neighbours tell it.
+// A lost server group (its processes died) stays in the graph, as a node that learns nothing more. What it had learned
+// itself outlives it (GroupSync::Setup::outlived_by). Its neighbours send one another the parts that they would have
+// sent to it (gossip_mend.cpp). Adjacent lost groups count as one such node. A group that replaces a lost one begins
+// with what that one had learned, and with parts from its neighbours.
 //
-// To be aligned, each tells its neighbours its last word: a server that has heard it of all but one neighbour tells it
-// to that one; one that has heard all, to the others. Last words are numbered, so that they can be told again where the
-// graph has changed meanwhile.
+// Alignment: each server sends each neighbour a last part. It sends it to a neighbour once it has the last parts of all
+// its other neighbours. A last part has the number of the alignment, so that it can be sent again if the graph has
+// changed.
 //
-// Thread: its shard's. Allocates when a group is lost or joins, and in no step.
+// Thread: its shard's. Allocates when a group is lost or joins, and not in steps.
 #pragma once
 
 #include <array>
@@ -30,7 +29,7 @@ namespace dlhost::param {
 
 class Gossip final : public GroupSync {
  public:
-  // Of a slice: what came; what was learned here, by turns; and for each neighbour what it told and what it was told.
+  // Rows of a slice: `came`, two of `own`, and for each neighbour `heard` and `told`.
   static constexpr std::size_t rows(std::size_t neighbours) { return 3 + 2 * neighbours; }
 
   explicit Gossip(Setup);
@@ -38,7 +37,7 @@ class Gossip final : public GroupSync {
   bool is_on(std::size_t) const override { return false; }
   bool is_due(std::size_t which, Version) const override;
   Result<bool> start(std::size_t which, Version, const float* value) override;
-  void amended(std::size_t) override {} // it looks at the value itself
+  void amended(std::size_t) override {} // start() compares values, not versions
   Result<News> take(std::size_t which, const Message&) override;
   Status conclude(std::size_t which, Version now, const float* from, float* to) override;
   std::size_t heard(std::size_t which) const override { return pieces_[which].kept_at; }
@@ -55,51 +54,53 @@ class Gossip final : public GroupSync {
 
  private:
   static constexpr std::uint64_t every_last = std::numeric_limits<std::uint64_t>::max();
-  // A server that tells over a link: the neighbour itself or, while that is lost, one behind it.
+  // A server that sends parts over a link: the neighbour, or, while it is lost, a live server behind it.
   struct Source {
     std::uint32_t rank = 0;
-    bool heard = false;        // since the link is as it is
-    std::uint64_t last = 0;    // the last word that it said
-    std::vector<float> values; // where the neighbour is lost: what it told last
+    bool heard = false;        // a part has arrived since the link changed last
+    std::uint64_t last = 0;    // the number of its newest last part
+    std::vector<float> values; // its newest part, if the neighbour is lost
   };
+  // The connection to a neighbour of the graph.
   struct Link {
     std::uint32_t rank = 0;
     std::span<float> heard, told;
-    std::vector<Source> sources;        // none: the neighbour is lost, and no other server is behind it
-    std::vector<std::uint32_t> reading; // those that have not read what was told last
-    // Where the neighbour is lost: what the lost groups behind it had learned themselves, and until which version.
+    std::vector<Source> sources;        // empty: the neighbour is lost, and no live server is behind it
+    std::vector<std::uint32_t> reading; // servers that have not read the newest part from here
+    // True if the neighbour is lost. Then `outlived` is the sum of what the lost groups behind the link had learned,
+    // and `lost` has their versions.
     bool is_mended = false;
     std::vector<float> outlived;
     std::vector<Ledger::Outlived> lost;
-    std::vector<Ledger::Heard> of;         // what `heard` holds: of each source the part
-    std::vector<Ledger::Outlived> of_lost; // and of each lost group the version
-    bool owed = false;
-    std::uint64_t told_last = 0; // word
+    std::vector<Ledger::Heard> of;         // the parts that are in `heard`, by source
+    std::vector<Ledger::Outlived> of_lost; // the versions of lost groups that are in `heard`
+    bool owed = false;                     // there are changes to send
+    std::uint64_t told_last = 0;           // the number of the newest last part sent
 
     std::uint64_t heard_last() const;
-    bool is_whole() const; // all sources have told
+    bool is_whole() const; // each source has sent a part
   };
-  // What a lost group had learned itself.
+  // The changes that a lost group had learned itself.
   struct Outlived {
     Version version = 0;
-    std::vector<float> learned; // empty: nothing is known of it yet
+    std::vector<float> learned; // empty: it is not known yet
   };
   struct Piece {
     const Slice* slice = nullptr;
     std::unique_ptr<SliceUpdate> shift;
-    std::span<float> common; // the value as all others have heard of it, or will
-    std::span<float> came;   // and is not in the value yet
+    std::span<float> common; // the start value with all changes that the others know, or will know by parts under way
+    std::span<float> came;   // changes of others that are not in the value yet
     bool has_come = false;
-    std::span<float> begun;               // the value that all began with
+    std::span<float> begun;               // the start value
     std::array<std::span<float>, 2> own;  // what was learned here, by turns: one is whole whenever this server dies
-    std::array<std::span<float>, 2> kept; // all that came since, by turns; empty: versions do not outlive this server
-    std::size_t own_at = 0, kept_at = 0;  // which of them is the newest
-    Version at = 0;                       // when it was told last
-    std::uint64_t asked = 0, last = 0;    // how often it was to be aligned; the last word that it says
+    std::array<std::span<float>, 2> kept; // all changes of others, by turns; empty: versions do not outlive this server
+    std::size_t own_at = 0, kept_at = 0;  // index of the newest in `own` and `kept`
+    Version at = 0;                       // the version at the last start()
+    std::uint64_t asked = 0, last = 0;    // the number of alignments asked for, and of the last part to be sent
     std::vector<Link> links;
-    std::vector<std::uint64_t> told, heard; // parts, to and from each group
-    std::vector<Outlived> outlived;         // of each group that was lost once
-    std::vector<std::uint32_t> recalled;    // while it joins: groups of which that is asked, one after another
+    std::vector<std::uint64_t> told, heard; // per group: the number of the newest part sent to it, and from it
+    std::vector<Outlived> outlived;         // per group: set if it was ever lost
+    std::vector<std::uint32_t> recalled;    // while joining: groups whose learned changes are still to be asked for
     bool joining = false;
 
     bool is_quiet() const;
@@ -118,7 +119,7 @@ class Gossip final : public GroupSync {
   Result<News> take_part(Piece&, const Message&, std::uint32_t from);
   Status take_taken(Piece&, const Message&, std::uint32_t from);
 
-  // Of lost groups, and those that join.
+  // For groups that are lost or join.
   void mend(Piece&);
   void mend(Piece&, Link&);
   void begin_to_join(Piece&);
@@ -126,15 +127,15 @@ class Gossip final : public GroupSync {
   Status answer_recall(Piece&, const Message&, std::uint32_t from);
   Status take_recalled(Piece&, const Message&, std::uint32_t from);
   Status joined(Piece&);
-  // Parts between two groups, one of which has joined, are counted from there on.
+  // The number from which parts to and from a group that has joined are counted.
   static std::uint64_t first_part(std::uint32_t joining) { return std::uint64_t{joining} << 32U; }
   std::size_t number_of(const Piece& piece) const { return static_cast<std::size_t>(&piece - pieces_.data()); }
 
   GossipGraph graph_;
-  std::uint32_t joins_ = 0; // groups that have joined so far
+  std::uint32_t joins_ = 0; // sequence number of the newest group that has joined
   std::vector<Piece> pieces_;
   std::vector<Message> early_;
-  std::vector<Ledger::Heard> heard_;       // of one line of the ledger
+  std::vector<Ledger::Heard> heard_;       // scratch memory for a line of the ledger
   std::vector<Ledger::Outlived> outlived_; // the same
 };
 

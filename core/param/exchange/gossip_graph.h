@@ -1,4 +1,4 @@
-// The graph along which server groups gossip, where some of them are lost: who tells whom.
+// The graph along which server groups gossip, of which some may be lost: the groups between which parts are sent.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,14 @@ class GossipGraph {
  public:
   GossipGraph(const Sync& sync, std::uint32_t rank, std::uint32_t count);
 
-  std::span<const std::uint32_t> neighbours() const { return neighbours_; } // of this group
+  std::span<const std::uint32_t> neighbours() const { return neighbours_; } // of this group, lost ones too
   void lose(std::uint32_t rank) { lost_.at(rank) = true; }
   void join(std::uint32_t rank) { lost_.at(rank) = false; }
   bool is_lost(std::uint32_t rank) const { return lost_[rank]; }
 
-  // What is behind a neighbour that is lost: the lost groups that are reached through it without passing another, and
-  // the others at their edge, in the order of their ranks.
+  // The groups that are reached through a lost neighbour: `lost` are the neighbour and the lost groups connected to it,
+  // `others` the live groups next to these, each in the order of ranks. If the neighbour is not lost, `others` is the
+  // neighbour alone.
   struct Behind {
     std::vector<std::uint32_t> lost, others;
   };

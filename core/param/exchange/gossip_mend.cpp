@@ -1,11 +1,12 @@
-// Gossip where a server group is lost, and where others take its place.
+// Gossip when a server group is lost, and when new processes replace it.
 #include <algorithm>
 
 #include "param/exchange/gossip.h"
 
 namespace dlhost::param {
 
-// What the lost groups had learned, and what those behind them tell, is what the neighbour would have told.
+// The part that the lost neighbour would have sent: the sum of what the lost groups had learned and of the parts from
+// the live servers behind them.
 void Gossip::sum_up(Piece& piece, Link& link) {
   std::vector<float> sum = link.outlived;
   for (const Source& source : link.sources)
@@ -17,7 +18,8 @@ void Gossip::mend(Piece& piece) {
   for (Link& link : piece.links) mend(piece, link);
 }
 
-// What came over the link stays until all that tell over it now have told. Their last words are told again.
+// Adapts a link to the groups that are lost now. The old values of the link stay until each of its new sources has sent
+// a part. Last parts are sent again.
 void Gossip::mend(Piece& piece, Link& link) {
   const auto behind = graph_.behind(link.rank);
   std::vector<Ledger::Outlived> lost;
@@ -52,7 +54,7 @@ Status Gossip::lose(std::uint32_t rank) {
     std::vector<float> learned(piece.common.size());
     if (const auto version = setup_.outlived_by(rank, *piece.slice, learned))
       outlived = {*version, std::move(learned)};
-    else if (outlived.learned.empty()) // it had told nothing
+    else if (outlived.learned.empty()) // it had sent nothing
       outlived.learned.assign(piece.common.size(), 0.0F);
     for (Link& link : piece.links) std::erase(link.reading, rank);
     mend(piece);
@@ -75,7 +77,7 @@ Status Gossip::join(std::uint32_t rank, std::span<std::byte> memory, std::uint32
 
 bool Gossip::is_joining() const { return std::ranges::any_of(pieces_, &Piece::joining); }
 
-// What its own group had learned, and what others had that are lost still.
+// Lists the groups whose learned changes this server must ask for: its own group, and those that are still lost.
 void Gossip::begin_to_join(Piece& piece) {
   piece.joining = true;
   piece.recalled.assign(1, neighbours_.rank);
@@ -91,7 +93,7 @@ Status Gossip::recall() {
   return {};
 }
 
-// The first group is never lost, and knows of all that were.
+// Asks the first group, because it is never lost and knows what all lost groups had learned.
 Status Gossip::recall_next(Piece& piece) {
   if (piece.recalled.empty()) return joined(piece);
   const std::uint32_t rank = piece.recalled.front();
@@ -108,7 +110,7 @@ Status Gossip::answer_recall(Piece& piece, const Message& message, std::uint32_t
   if (!setup_.mends || message.group >= neighbours_.count() || bytes > theirs.size() ||
       message.place > theirs.size() - bytes || message.place % sizeof(float) != 0)
     return neighbours_.wrong(*piece.slice, message, 0);
-  if (message.group != from && !graph_.is_lost(message.group)) { // word of its end has not come here yet
+  if (message.group != from && !graph_.is_lost(message.group)) { // this server does not know of the loss yet
     early_.push_back(message);
     return {};
   }
@@ -134,7 +136,7 @@ Status Gossip::take_recalled(Piece& piece, const Message& message, std::uint32_t
   return recall_next(piece);
 }
 
-// Once all that it asked for is there, and all that tell it anything have told.
+// Ends the joining, once all answers to `recall` have arrived and each source of each link has sent a part.
 Status Gossip::joined(Piece& piece) {
   if (!piece.joining || !piece.recalled.empty() || !std::ranges::all_of(piece.links, &Link::is_whole)) return {};
   auto* const value =

@@ -1,9 +1,10 @@
-// What a server has to do with those that own the same slices in other server groups (its neighbours), so that their
-// values become one again: the part that core has in a sync (dlhost/sync.h). By exchanges that all take part in
-// (exchanges.h), or by gossip from neighbour to neighbour (gossip.h).
+// Brings the values of a server and of its neighbours (the servers of the same slices in other server groups) together:
+// core's side of a sync of values (dlhost/sync.h). There are two ways: exchanges in which all groups take part
+// (exchanges.h), and gossip from neighbour to neighbour (gossip.h). What a server has "learned" is the sum of its own
+// changes of a slice, without those from other groups.
 //
-// All begin with the same values. What neighbours read lies in rows of each slice in the server's memory. After make()
-// nothing is allocated.
+// All servers begin with the same values. Neighbours read parts in place, from rows of each slice in the memory of the
+// server's worker. Does not allocate after make(), unless a server group is lost or joins.
 #pragma once
 
 #include <functional>
@@ -27,23 +28,22 @@ class GroupSync {
   struct Setup {
     Neighbours neighbours;
     bool in_step = false;             // all groups make each step together
-    bool outlived = false;            // what came from others is kept where it outlives this server
-    std::size_t rows_bound = 0;       // bytes of rows, where slices share them; 0: the default (row_pool.h)
-    bool mends = false;               // a group may be lost while the others go on (gossip alone)
+    bool outlived = false;            // changes from other groups are kept in memory that outlives this server
+    std::size_t rows_bound = 0;       // bytes of rows, if slices share them; 0: the default (row_pool.h)
+    bool mends = false;               // the run may continue when a group is lost (gossip only)
     const Masters* masters = nullptr; // of its group
     Store* store = nullptr;
-    // What a lost server group had learned itself of a slice, as far as any other may have heard, and the version that
-    // had it; none: its server had not begun. Asked when that server is gone.
+    // Reads what a lost server group had learned of a slice, at least as far as it may have told other groups, and
+    // returns the version that contained it. None: the lost server had not begun. Called when that server is gone.
     std::function<std::optional<Version>(std::uint32_t rank, const Slice&, std::span<float> learned)> outlived_by;
-    // What this server has learned itself of a slice, of its own by number, lies whole at that place of its worker's
-    // memory. Called before any other hears of it.
+    // Records that what this server has learned of a slice is complete at that place of its worker's memory. `which`:
+    // the index of the slice among the owned ones. Called before a part is sent.
     std::function<Status(std::size_t which, Version, std::uint64_t place)> publish;
   };
-  // What the rows of a server's slices take.
+  // Bytes of the rows of a server's slices.
   static std::size_t bytes(const RowExchange::Part&, const Slices&, std::uint32_t server, std::size_t rows_bound = 0);
-  // Rows of masters that are shared with other server groups: the common value, and these histories of it. Where they
-  // outlive a server, what all began with, and twice what came from the others since, in turns. Of those that gossip
-  // what all began with is always there.
+  // Number of the masters' shared rows: the common value and its histories. If they outlive a server, there is also the
+  // start value, and two rows by turns for the sum of changes from other groups. Gossip always has the start value.
   static std::size_t shared_rows(const Sync& sync, bool outlived) {
     return begun_row(sync) + (outlived ? 3 : gossips(sync) ? 1 : 0);
   }
@@ -55,67 +55,75 @@ class GroupSync {
   static Result<std::unique_ptr<GroupSync>> make(Setup, std::span<const Slice* const> owned);
   virtual ~GroupSync() = default;
 
-  // The values are the common ones.
+  // Starts. Requires: the values are the common ones, or the group joins (StartPoint::joining).
   virtual void begin(const StartPoint&) = 0;
   bool in_step() const { return setup_.in_step; }
-  // What is exchanged is written down.
+  // From now on, exchanges are recorded in the ledger.
   void keep(Ledger* ledger) { ledger_ = ledger; }
 
-  // Of one of those that are owned, by its number among them: an exchange is going on.
+  // In all functions below, `which` is the index of a slice among the owned ones.
+
+  // True if an exchange of the slice is on.
   virtual bool is_on(std::size_t which) const = 0;
-  // Of whose server what it waits for has yet to come.
+  // The seat of the first server whose message the exchange waits for.
   virtual std::optional<std::uint32_t> first_missing(std::size_t) const { return std::nullopt; }
-  // Whether one is to begin, now that this version is there and none is on.
+  // True if an exchange should begin with this version. Requires: none is on.
   virtual bool is_due(std::size_t which, Version) const = 0;
-  // It begins, or goes on, with this value, as far as there are rows for it. Returns whether it, or a part of it, is
-  // over at once.
+  // Begins or continues an exchange with this value, as far as rows are free. Returns true if it, or a section of it,
+  // is over at once: then the caller calls conclude().
   virtual Result<bool> start(std::size_t which, Version, const float* value) = 0;
-  // One that has waited for rows, and has some now: it is to start() again.
+  // A slice that waited for rows that are free now: the caller calls start() again.
   virtual std::optional<std::size_t> next() const { return std::nullopt; }
 
   enum class News { none, join, over };
-  // The value has become another, and its version has not.
+  // Call it when the value has changed without a new version.
   virtual void amended(std::size_t which) = 0;
 
-  // What a neighbour says. join: the caller is to start() now; over: to conclude().
+  // Takes a neighbour's message. Returns join if the caller must start(), over if it must conclude().
   virtual Result<News> take(std::size_t which, const Message&) = 0;
 
-  // Of what is over. `from` is the value now: `to` becomes what it is with all that came from others.
+  // Ends the exchange, or the sections of it that are over: `to` becomes the value `from` with the others' changes.
+  // `to` and `from` may be the same.
   virtual Status conclude(std::size_t which, Version now, const float* from, float* to) = 0;
 
-  // Which row of what came from the others the value has.
+  // The index of the row with the others' changes that are in the value (heard_row()).
   virtual std::size_t heard(std::size_t) const { return 0; }
 
-  // Slices are to be exchanged as they are now, whatever is due. True: this one is to start now.
+  // The slice must be exchanged as it is now, whether due or not. Returns true if the caller must start() now.
   virtual bool align(std::size_t which, Version now) = 0;
+  // True if all slices are aligned.
   virtual bool is_aligned() const = 0;
-  // How often they were to be.
+  // The number of alignments of the run so far.
   virtual std::uint64_t times_aligned() const { return 0; }
-  // Exchanges that all take part in have numbers: how many there were. Where some have had more of them than others
-  // when all are aligned, the others are to have as many. True: this one is to start now.
+  // The number of exchanges of a slice in which all groups took part.
   virtual std::uint64_t exchanges(std::size_t) const { return 0; }
+  // Alignment needs exchanges up to this number, because another server has made so many. Returns true if the caller
+  // must start() now.
   virtual bool align_through(std::size_t, std::uint64_t) { return false; }
 
-  // Of those that gossip. A server group is gone, with its server of these slices: the others go on without it. Others
-  // have taken its place, in that memory; `number`: as in Joining.
+  // The functions below are for gossip only.
+
+  // The server group of this rank is lost; the run continues without it.
   virtual Status lose(std::uint32_t) { return {}; }
+  // New processes have replaced the group of this rank. They use this memory. `number`: as in Joining.
   virtual Status join(std::uint32_t, std::span<std::byte>, std::uint32_t) { return {}; }
-  // Something has come that is not in the value: the caller is to conclude().
+  // True if changes have arrived that are not in the value: the caller must conclude().
   virtual bool has_news(std::size_t) const { return false; }
-  // Messages that came before this server had heard of what they rest on, and can be taken now.
+  // Returns and forgets the messages that arrived before this server knew of the loss or join that they presuppose.
   virtual std::vector<Message> early() { return {}; }
-  // After begin() in a run that went on meanwhile: the values are not there yet; take() brings them.
+  // True after begin() in a run that others continued, until take() has completed the values.
   virtual bool is_joining() const { return false; }
-  virtual Status recall() { return {}; } // asks for them
+  // Asks the others for these values.
+  virtual Status recall() { return {}; }
 
  protected:
   explicit GroupSync(Setup setup) : setup_(std::move(setup)), neighbours_(setup_.neighbours) {}
-  // Before the first slice is added.
+  // Called before the first slice is added.
   virtual Status share_rows(std::span<const Slice* const>) { return {}; }
   virtual Status add(const Slice&) = 0;
 
   std::span<float> shared(const Slice&, std::size_t which) const;
-  // What is added to a slice's value.
+  // Makes the update that adds changes to a slice's value.
   Result<std::unique_ptr<SliceUpdate>> shift(const Slice&) const;
   const Sync& sync() const { return *neighbours_.sync; }
 

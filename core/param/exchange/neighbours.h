@@ -1,5 +1,5 @@
-// Those that own the same slices in the other server groups, as one of them sees them, and what it tells them. What
-// they read of it lies in its worker's memory.
+// The servers of the same slices in all server groups, for one of them, and the messages that it sends to them. Its
+// neighbours read the parts that it sends in its worker's memory.
 #pragma once
 
 #include <functional>
@@ -24,36 +24,40 @@ struct Neighbours {
     std::uint32_t machine = 0;
   };
   std::uint32_t rank = 0;      // of this server's group
-  std::vector<One> all;        // group by group, this server as well
-  std::span<std::byte> memory; // of this worker, where the rows lie from `place` on
+  std::vector<One> all;        // by group, with this server
+  std::span<std::byte> memory; // of this worker; the rows are in it from `place` on
   std::size_t place = 0;
   const Sync* sync = nullptr;
   const plugin::Actor* actor = nullptr;
   plugin::Activity* activity = nullptr;
-  CodecUse codec; // of what is exchanged; coding: null where it goes as it is
+  CodecUse codec; // coding: null if parts are not encoded
   std::uint64_t seed = 0;
-  record::Traffic* traffic = nullptr; // of what went through it
-  // `part` of this worker's memory, which may be empty, is where the message says when it arrives.
+  record::Traffic* traffic = nullptr; // counts the encoded bytes
+  // Sends a message. `part`, which may be empty, is a part of this worker's memory: the receiver can read it at the
+  // message's place when the message arrives.
   std::function<Status(std::uint32_t seat, const Message&, std::span<const std::byte> part)> send;
 
   std::uint32_t count() const { return static_cast<std::uint32_t>(all.size()); }
-  // Whose seat it is; this one's and strangers': none.
+  // The rank of a seat. None: it is this server's, or no neighbour's.
   std::optional<std::uint32_t> rank_of(std::uint32_t seat) const;
   std::optional<std::uint32_t> seat_of(std::optional<std::uint32_t> of) const {
     return of ? std::optional(all[*of].seat) : std::nullopt;
   }
-  // `hosts`: room for what the ranks point to.
+  // `hosts`: memory that the result refers to.
   Sync::Ranks ranks(std::vector<std::uint32_t>& hosts) const;
 
-  // The next bytes in this worker's memory, from the beginning of a line; and a row for a slice.
+  // Takes the next bytes of this worker's memory, from the beginning of a cache line.
   std::span<std::byte> take(std::size_t bytes);
+  // Takes memory for a row of a slice.
   std::span<float> row(const Slice&);
   Status tell(std::uint32_t whom, const Message&) const;
-  // Part of such a row, or a message about it.
+  // Sends `part` of a row, or of the message that it is encoded in.
   Status send_part(std::uint32_t whom, const Slice&, std::span<const std::byte> part, Message) const;
-  // What a neighbour sent; and, where it is encoded, what lies from there on.
+  // The part that a neighbour's message names. Errors: corrupt if it is outside of the neighbour's memory or the slice.
   Result<std::span<const float>> read(const Slice&, const Message&, std::uint32_t whose) const;
+  // The neighbour's memory from the message's place on, if parts are encoded.
   Result<std::span<const std::byte>> read_encoded(const Slice&, const Message&, std::uint32_t whose) const;
+  // An error: the message does not fit exchange `number`, in which this server is.
   Status wrong(const Slice&, const Message&, std::uint64_t number) const;
 };
 

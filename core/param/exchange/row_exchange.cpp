@@ -7,7 +7,7 @@
 namespace dlhost::param {
 namespace {
 
-constexpr std::size_t most_steps = 4; // for each rank, of one call of a sync or at once under way
+constexpr std::size_t most_steps = 4; // per rank: steps that one call of a sync returns, or that wait at once
 constexpr std::size_t small_bytes = 65536;
 
 // Rows of different ranks do not overlap.
@@ -119,7 +119,8 @@ Result<SyncStep> RowExchange::in_elements(const SyncStep& step) const {
   return wider;
 }
 
-// What it began with leaves first: only then it is known as what the others take it.
+// Sends of the begun row go first: encoding them determines the values that the other ranks decode, and take_own()
+// needs the same values.
 Status RowExchange::follow() {
   for (const bool begun : {true, false})
     for (const SyncStep& told : steps_) {
@@ -213,7 +214,7 @@ Status RowExchange::go_on() {
     DLHOST_TRY(neighbours_->tell(step.peer,
                                  {.word = Word::taken, .slice = slice_->id, .group = section_, .version = number_}));
     DLHOST_TRY(follow());
-    a = 0; // what it waits for now may be here already
+    a = 0; // parts for the new steps may have arrived already
   }
   if (made_ && !awaited_.empty())
     return Status::internal("the sync is done with slice ", slice_->id, " while it waits for parts of it");
@@ -228,7 +229,7 @@ std::optional<std::uint32_t> RowExchange::first_missing() const {
   return std::nullopt;
 }
 
-// Who is in the next one has parts of this rank's last one.
+// A rank may be one exchange ahead, because then it has all parts of this rank's last exchange.
 Status RowExchange::hear(const Message& message, std::uint32_t from) {
   if (message.word == Word::taken) {
     std::size_t& untaken = untaken_[message.version % rows_.size()][from];

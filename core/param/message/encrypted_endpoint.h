@@ -2,11 +2,9 @@
 // It seals all outgoing bytes (XChaCha20-Poly1305) with a key derived from the job's secret. It wraps an endpoint of
 // any transport and is used like it.
 //
-//   sender                 receiver
-//   message                opened, and handed over
-//   put: the sealed bytes  into memory beside the region
-//   unseal                 opened from there into the region
-//                          unsealed: the put is done
+//   message  a frame with the sealed message: the receiver opens it and hands it to its caller
+//   put      the transport puts the sealed bytes into memory beside the receiver's region; then the frame `unseal`:
+//            the receiver opens the bytes into the region, and answers with the frame `unsealed`, which ends the put
 //
 // Each frame and each put has its own nonce: the sender's id and a counter. A frame is bound to its receiver's address.
 // Frames that fail to open, or whose counter is not new, are dropped and counted.
@@ -32,7 +30,8 @@ namespace dlhost::param {
 class EncryptedEndpoint final : public Endpoint {
  public:
   enum class What : std::uint8_t { messages, all };
-  // `secret`: empty if all endpoints are of one process. Limit: messages have up to largest_message bytes.
+  // Wraps an endpoint. `secret`: the job's; empty if all endpoints are of one process.
+  // Errors: post_send() is invalid for messages of more than largest_message bytes.
   static Result<std::unique_ptr<Endpoint>> around(Host&, std::unique_ptr<Endpoint>, std::span<const std::byte> secret,
                                                   What);
   static constexpr std::size_t largest_message = bundle_bytes;
@@ -72,7 +71,7 @@ class EncryptedEndpoint final : public Endpoint {
   };
   struct Slot { // a frame that is being sent
     Frame bytes{};
-    bool told = false; // the caller is told the end of the send, with `cookie`
+    bool told = false; // the caller gets a completion of the send, with `cookie`
     std::uint64_t cookie = 0;
   };
   struct Room { // a posted receive

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t rooms = 64;
 
-// What a link carries is measured for so long, and so much time's worth of it may be under way.
+// The speed of a link is measured over `measured_for`. The bytes that it carries in `worth_of_it` may be under way.
 constexpr Nanoseconds measured_for = 5'000'000, worth_of_it = 20'000'000;
 constexpr std::size_t least_under_way = std::size_t{1} << 20;
 
@@ -22,7 +22,7 @@ Post::Post(const Setup& setup)
       heard_(machines_.size()), ways_(1 + *std::ranges::max_element(machines_)), completions_(rooms) {
   for (std::size_t machine = 0; machine < ways_.size(); ++machine) {
     ways_[machine].outbox.set_capacity(setup.credit);
-    if (machine == machines_[seat_]) continue; // memory of this one is seen as it is
+    if (machine == machines_[seat_]) continue; // tasks of this machine read memory in place, without puts
     ways_[machine].most_under_way = most_under_way_;
     ways_[machine].waiting.set_capacity(setup.credit);
     ways_[machine].states.set_capacity(setup.credit);
@@ -95,10 +95,9 @@ std::string Post::name_of(std::uint32_t seat) const {
 
 void Post::close() {
   if (stale_ > 0)
-    host_.log().write(LogLevel::warning, concat("worker ", seat_,
-                                                " has dropped messages of another attempt of the "
-                                                "run, whose workers were given up: ",
-                                                stale_));
+    host_.log().write(
+        LogLevel::warning,
+        concat("worker ", seat_, " has dropped messages of another attempt of the run, which was given up: ", stale_));
   if (far_) far_->endpoint.reset();
   if (near_) near_->endpoint.reset();
 }
@@ -135,8 +134,8 @@ Status Post::send(std::uint32_t seat, Message message, const Shown& shown) {
   MachineQueue& way = ways_[machines_.at(seat)];
   if (peers_[seat].lost) return {};
   if (way.outbox.full())
-    return Status::internal("seat ", seat_, " has more messages under way than it has credit for (",
-                            way.outbox.capacity(), ")");
+    return Status::internal("seat ", seat_, " has more messages under way than its limit (", way.outbox.capacity(),
+                            ")");
   const bool encloses =
       !shown.here.empty() && shown.here.size() <= most_enclosed && !shown.there->shared && shown.there->seat == seat;
   const bool of_slice = is_far(seat) && is_of_slice(message.word);
@@ -154,7 +153,7 @@ Status Post::send(std::uint32_t seat, Message message, const Shown& shown) {
     (of_slice ? way.of_slice[message.slice] : way.shows) = put;
   }
   if (of_slice)
-    message_out.put = way.of_slice[message.slice]; // what others of that machine were told before holds as well
+    message_out.put = way.of_slice[message.slice]; // perhaps a put that was shown with a message to another seat there
   message_out.behind = of_slice ? way.shows : way.puts;
   way.outbox.push_back(message_out);
   if (!is_far(seat)) return flush_letters(way);
@@ -187,7 +186,7 @@ bool Post::all_sent() const {
          std::ranges::all_of(ways_, [](const MachineQueue& way) { return way.outbox.empty(); });
 }
 
-// Something may be handed over to a transport as soon as that has room.
+// True if a put or a message could be handed to a transport that had room for it.
 bool Post::waits_for_room() const {
   return std::ranges::any_of(ways_, [this](const MachineQueue& way) {
     return next_put(way) != way.waiting.end() || (!way.outbox.empty() && may_go(way, way.outbox.front()));
@@ -213,7 +212,8 @@ boost::circular_buffer<Post::Put>::const_iterator Post::next_put(const MachineQu
   return fits ? next : way.waiting.end();
 }
 
-// One that cannot be made will not be waited for: whoever it was for is gone, or about to, and its memory with it.
+// A put that fails counts as done, so that no message waits for it: its receiver is gone or about to go, with its
+// memory.
 Status Post::flush_puts(MachineQueue& way) {
   Status first;
   for (auto next = next_put(way); next != way.waiting.end(); next = next_put(way)) {
@@ -225,7 +225,7 @@ Status Post::flush_puts(MachineQueue& way) {
     if (status.code() == Code::timeout) return first;
     way.waiting.erase(way.waiting.begin() + (next - way.waiting.cbegin()));
     way.states[put.number - way.puts_done - 1].stage = PutState::Stage::on_its_way;
-    if (way.under_way == 0) way.measured_since = 0; // it was idle
+    if (way.under_way == 0) way.measured_since = 0; // the link was idle: the measurement starts again
     way.under_way += put.here.size();
     if (status.ok()) continue;
     put_done(way, put.number);
@@ -256,7 +256,7 @@ template <class Act> void Post::each_ready(MachineQueue& way, Act act) {
     const bool of_slice = is_of_slice(message_out.message.word);
     const bool held = of_slice ? held_[message_out.message.slice] == looks_ : any_held;
     if (!held && may_go(way, message_out) && act(message_out)) continue;
-    if (!of_slice) return; // nothing overtakes it
+    if (!of_slice) return; // no message overtakes it
     any_held = true;
     held_[message_out.message.slice] = looks_;
   }
@@ -290,12 +290,12 @@ std::span<const std::byte> Post::fill(MachineQueue& way, std::span<std::byte> pi
   return bundle.written();
 }
 
-// A letter that finds no room keeps back those behind it. One that cannot be sent does not: the others are to hear what
-// became of its receiver.
+// A message for which the transport has no room holds back the later ones. A message that cannot be sent does not,
+// because the other seats must learn what happened to its receiver.
 Status Post::flush_letters(MachineQueue& way) {
   Status first;
   while (!way.outbox.empty()) {
-    EndpointBuffers& line = line_to(way.outbox.front().seat); // the same for all of a machine
+    EndpointBuffers& line = line_to(way.outbox.front().seat); // the same for all seats of a machine
     if (line.free.empty()) return first;
     const std::uint32_t number = line.free.back();
     std::optional<std::uint32_t> seat;
@@ -314,16 +314,16 @@ Status Post::flush_letters(MachineQueue& way) {
     if (status.ok()) {
       line.free.pop_back();
       line.to[number] = *seat;
-    } else if (first.ok() && (is_far(*seat) || status.code() != Code::gone)) { // else a completion is about to say it
+    } else if (first.ok() && (is_far(*seat) || status.code() != Code::gone)) { // else a completion will report it
       first = std::move(status);
     }
   }
   return first;
 }
 
-// They are done in any order.
+// Puts may arrive in any order.
 void Post::put_done(MachineQueue& way, std::uint64_t number) {
-  if (number <= way.puts_done || number > way.puts) return; // it was for somebody who is gone
+  if (number <= way.puts_done || number > way.puts) return; // its receiver is gone, and the queue was cleared
   PutState& put = way.states[number - way.puts_done - 1];
   put.stage = PutState::Stage::there;
   way.under_way -= put.bytes;

@@ -1,19 +1,20 @@
-// The post of one task: sends and receives the table's messages, and brings mirrors of memory up to date; nothing else
-// happens between tasks. Seats are the numbers of the tasks of a run, the same for all. Those of one machine reach one
-// another by one transport, which maps memory; those of different machines by another, which puts.
+// The post of one task: sends and receives the table's messages, and updates mirrors of memory (remote_copy.h). It is
+// the only channel between tasks. A seat is the number of a task in the run. Seats of one machine reach one another by
+// the transport `near`, which maps memory; seats of different machines by `far`, which puts.
 //
-// To a seat of another machine go bundles: of messages, and what is small of what is shown with them, as many as there
-// are between two flushes.
+// A seat of another machine gets bundles: the messages since the last flush, with the bytes shown with them if these
+// are few.
 //
-// Nothing here blocks but progress(), for as long as it is told. What a transport has no room for waits in an outbox,
-// whose size is what may be under way by credit; after open() nothing is allocated in a step.
+// Order: of the puts that wait for another machine, those of slices with lower numbers go first, because these are in
+// the bottom layers. Messages of one slice keep their order. No message overtakes a message of no slice, or a put that
+// it depends on.
 //
-// What goes to another machine is not all on its way at once: of what waits, the slices with lower numbers go first,
-// which are those of the bottom layers. Messages of one slice keep their order, and others what they stand behind.
+// Losses: transports deliver messages whole, once and in order. The post checks this by sequence numbers: it drops a
+// repeated message, and if one is missing, the sender counts as gone, so that no task waits forever. Messages of
+// another attempt of the run, whose workers may still live, are dropped unread.
 //
-// Transports promise that messages come whole, once and in order. They are counted all the same: one that comes twice
-// is dropped, and where one is missing its sender counts as gone, so that nobody waits for ever for what was lost. What
-// is of another attempt of the run, whose workers may live still, is dropped before anything is done with it.
+// Thread: the task's. Only progress() blocks, up to its limit. Messages and puts that a transport has no room for wait
+// in queues. Does not allocate during steps, after open().
 #pragma once
 
 #include <array>
@@ -34,12 +35,12 @@
 
 namespace dlhost::param {
 
-// Who acts on messages.
+// Receives the messages.
 class MessageHandler {
  public:
   virtual ~MessageHandler() = default;
   virtual Status take(const Message&) = 0;
-  // A seat is gone. True: the others go on without it, and what is sent to it is dropped.
+  // A seat is gone. Returns true if the run continues without it: then messages to it are dropped.
   virtual Result<bool> lose(std::uint32_t) { return false; }
 };
 
@@ -47,23 +48,22 @@ class Post {
  public:
   struct Setup {
     Host* host = nullptr;
-    Transport* near = nullptr; // to those of this machine; null: there are none
-    Transport* far = nullptr;  // to those of others; null: there are none
+    Transport* near = nullptr; // to seats of this machine; null: there are none
+    Transport* far = nullptr;  // to seats of other machines; null: there are none
     std::uint32_t seat = 0;
-    std::vector<std::uint32_t> machines; // of each seat
-    std::uint32_t epoch = 0;             // which attempt of the run it is, the same for all seats
-    std::string host_name = {};          // what this machine is called; empty: there is one
-    std::span<const std::byte>
-        secret; // by which those of a job know one another on the network; empty: they are one process
-    std::optional<EncryptedEndpoint::What> sealed = {}; // of what goes to other machines; none: nothing
-    std::size_t credit = 0; // messages of this task that may be on their way at once, to one machine
-    // And bytes of what is put there, at most: as many as a link carries in a while. More make nothing faster, overflow
-    // where a machine is busy, and let what is wanted first wait. One put always is.
+    std::vector<std::uint32_t> machines;                // of each seat
+    std::uint32_t epoch = 0;                            // the attempt of the run, the same for all seats
+    std::string host_name = {};                         // this machine's name; empty: there is one machine
+    std::span<const std::byte> secret;                  // the job's; empty: all seats are of one process
+    std::optional<EncryptedEndpoint::What> sealed = {}; // encrypted on the way to other machines; none: nothing
+    std::size_t credit = 0; // the most messages of this task that are under way to one machine
+    // The most bytes of puts under way to one machine: about as many as a link carries in a while. More would not be
+    // faster, would overflow a busy machine, and would delay urgent puts. A single put may be larger.
     std::size_t under_way = std::size_t{4} << 20;
   };
   static Result<std::unique_ptr<Post>> open(const Setup&);
 
-  // How others reach this task.
+  // The addresses at which other tasks reach this one.
   struct Addresses {
     std::string near, far;
     std::string host_name = {}; // as in Setup
@@ -72,56 +72,58 @@ class Post {
   std::uint32_t epoch() const { return epoch_; }
   Addresses addresses() const;
   Status connect(std::uint32_t seat, const Addresses&);
-  // One that was lost, as another process.
+  // Connects to the new process of a seat that was lost.
   Status reconnect(std::uint32_t seat, const Addresses&);
-  // One whose loss is borne, though the transport has not said so yet.
+  // Drops messages to a seat that the run continues without, before the transport reports that it is gone.
   void forget(std::uint32_t seat) { drop_letters(seat, line_to(seat)); }
-  // On another machine.
+  // True if the seat is on another machine.
   bool is_far(std::uint32_t seat) const { return machines_[seat] != machines_[seat_]; }
 
-  // Memory that others see, or a mirror that those of this machine share; one that is this task's alone.
+  // Memory that other tasks see, or a mirror that the tasks of this machine share.
   Result<SharedMemory> allocate(std::size_t bytes);
+  // A mirror for this task alone.
   Result<SharedMemory> allocate_mirror(std::size_t bytes);
-  // That of another seat of this machine.
+  // Maps memory of another seat. Requires: the seat is on this machine.
   Result<std::unique_ptr<Region>> map(std::uint32_t seat, std::string_view key);
 
-  // A mirror that this task has made, by a number that it is known by: what is small comes into it with messages.
+  // Registers a mirror of this task under its number. Bytes that arrive inside messages are copied into it.
   void know(std::uint32_t number, std::span<std::byte> mirror);
 
-  // Nothing is sent or heard any more: memory that was shown, or that others put into, may go.
+  // Ends all traffic. After it, memory that was shown or that others put into may be freed.
   void close();
 
   const std::vector<std::uint32_t>& gone() const { return gone_; }
-  // Messages of other attempts, which were dropped.
+  // The number of messages that were dropped because they are of other attempts.
   std::uint64_t stale() const { return stale_; }
 
-  // What lies here, and is to lie there from `offset` on.
+  // Bytes of this task, and the mirror and offset to which they are copied.
   struct Shown {
     std::span<const std::byte> here;
     const RemoteCopy* there = nullptr;
     std::uint64_t offset = 0;
     record::Cargo cargo = record::Cargo::control;
   };
-  // To another seat: on this machine at once, else with the next flush; what nobody waits for, when there is nothing
-  // else to do. What is shown with it is there when it arrives,
-  // and stays here as it is until then; what is shown at one place is always of one size, or all_shown() in between.
+  // Sends a message: to a seat of this machine at once, to another machine with the next flush. `taken` waits for other
+  // messages or for progress(). The shown bytes are in the mirror when the message arrives.
+  // Requires: the shown bytes do not change until the message has arrived; the bytes shown at one place have always the
+  // same size, unless all_shown() was true in between.
   Status send(std::uint32_t seat, Message, const Shown&);
   Status send(std::uint32_t seat, const Message& message) { return send(seat, message, Shown()); }
-  // What lies here is to lie there, from `offset` on, before any message arrives that is sent to that machine from now
-  // on. It stays as it is until such a message has arrived, or all_shown(). The mirror outlives that as well.
+  // Copies bytes into a mirror before any message arrives that is sent to its machine from now on.
+  // Requires: the bytes do not change, and the mirror lives, until such a message has arrived, or until all_shown().
   Status show(const Shown&);
-  // All that was shown, to the machine of that seat or to all, is there.
+  // True if all shown bytes have arrived: those for the machine of a seat, or all.
   bool shown_to(std::uint32_t seat) const { return ways_[machines_[seat]].puts_done == ways_[machines_[seat]].puts; }
   bool all_shown() const;
-  // The transports have taken all that was sent.
+  // True if the transports have taken all messages and puts.
   bool all_sent() const;
-  // What was sent goes to the transports. progress() does it as well.
+  // Hands waiting messages and puts to the transports. progress() does it too.
   Status flush() { return flush(true); }
-  // What went to other machines.
+  // Bytes sent to other machines.
   const record::Freight& freight() const { return freight_; }
 
-  // Hands over what has arrived, and waits up to `limit` for the first of it. A peer that is gone is a Status that
-  // says which, and on which machine.
+  // Hands arrived messages to the handler. Waits up to `limit` for the first.
+  // Errors: gone if a peer is gone, with its worker and machine; those of the handler.
   Status progress(MessageHandler&, Nanoseconds limit);
 
  private:
@@ -130,46 +132,46 @@ class Post {
   struct Outgoing {
     std::uint32_t seat = 0;
     Message message;
-    std::uint64_t put = 0;    // what is put for it, or was last of its slice, by its number; 0: nothing
-    std::uint64_t behind = 0; // and behind all up to that one
+    std::uint64_t put = 0;    // number of the put that it depends on: its own, or the last of its slice; 0: none
+    std::uint64_t behind = 0; // and it depends on all puts up to this number
     Attachment enclosure;
-    bool packed = false; // in the piece that is being filled
+    bool packed = false; // it is in the piece that is being filled
   };
-  // Somebody waits for it.
+  // True if a task waits for the message.
   static bool hurries(const Outgoing& message_out) { return message_out.message.word != Word::taken; }
   struct Put {
     std::span<const std::byte> here;
     const RemoteCopy* there = nullptr;
     std::uint64_t offset = 0;
-    std::uint64_t number = 0; // from 1 on, of its machine
-    std::int64_t rank = 0;    // those of lower ones go first
+    std::uint64_t number = 0; // sequence number for the machine, from 1
+    std::int64_t rank = 0;    // puts of lower rank go first
   };
   struct PutState {
     enum class Stage : std::uint8_t { waits, on_its_way, there } stage = Stage::waits;
     std::uint32_t seat = 0;
     std::size_t bytes = 0;
   };
-  // What goes to one machine.
+  // Messages and puts to one machine.
   struct MachineQueue {
     boost::circular_buffer<Outgoing> outbox;
-    bool hurries = false;                    // somebody waits for what is in it
+    bool hurries = false;                    // a task waits for a message in the outbox
     boost::circular_buffer<Put> waiting;     // puts that the transport has yet to take
-    std::uint64_t puts = 0, puts_done = 0;   // so far; of these, without a gap from the first on
-    boost::circular_buffer<PutState> states; // of those behind
-    std::uint64_t shows = 0;                 // the last that goes with no letter
-    std::vector<std::uint64_t> of_slice;     // the last of each slice
-    std::size_t under_way = 0;               // bytes that the transport has taken, and are not there yet
-    std::size_t most_under_way = 0;          // by how fast they were so far
+    std::uint64_t puts = 0, puts_done = 0;   // number of the last put; all puts up to this number have arrived
+    boost::circular_buffer<PutState> states; // of the puts after puts_done
+    std::uint64_t shows = 0;                 // number of the last put that belongs to no slice
+    std::vector<std::uint64_t> of_slice;     // per slice: number of its last put
+    std::size_t under_way = 0;               // bytes that the transport has taken and that have not arrived
+    std::size_t most_under_way = 0;          // the limit of these, by the measured speed
     Nanoseconds measured_since = 0;
-    std::size_t measured = 0; // that have come there since
+    std::size_t measured = 0; // bytes that have arrived since then
   };
-  // One of the two transports' endpoints, what arrives there, and what is being sent: endpoints read it to its end.
+  // The endpoint of one transport, with its receive buffers (rooms) and send buffers (pieces).
   struct EndpointBuffers {
-    std::size_t largest = message_bytes; // of what it sends in one piece
+    std::size_t largest = message_bytes; // bytes of a buffer
     std::vector<std::byte> rooms, pieces;
-    std::vector<std::uint32_t> free;    // of the pieces
-    std::vector<std::uint32_t> to;      // of each piece that is being sent: the seat
-    std::unique_ptr<Endpoint> endpoint; // gone first: it uses these to its end
+    std::vector<std::uint32_t> free;    // pieces that are not being sent
+    std::vector<std::uint32_t> to;      // per piece: the seat that it is being sent to
+    std::unique_ptr<Endpoint> endpoint; // last, so destroyed first: it uses the buffers
 
     std::span<std::byte> room(std::size_t which) { return std::span(rooms).subspan(which * largest, largest); }
     std::span<std::byte> piece(std::size_t which) { return std::span(pieces).subspan(which * largest, largest); }
@@ -177,7 +179,7 @@ class Post {
   static constexpr std::uint32_t no_seat = ~std::uint32_t{0};
   struct Peer {
     bool connected = false;
-    bool lost = false; // the others go on without it
+    bool lost = false; // the run continues without it
     PeerId id = 0;
     std::string host_name = {};
   };
@@ -194,14 +196,15 @@ class Post {
   Status flush(bool all);
   Status flush_letters(MachineQueue&);
   Status flush_puts(MachineQueue&);
-  // The one that goes next, if there is room for it; past the end: none.
+  // The next put to hand to the transport. End of the queue: there is none, or no room for it under way.
   static boost::circular_buffer<Put>::const_iterator next_put(const MachineQueue&);
   std::uint64_t add_put(MachineQueue&, const Shown&, std::int64_t rank);
-  // What it is behind is there, or will be when it arrives.
+  // True if the puts that the message depends on have arrived, or will arrive before it.
   bool may_go(const MachineQueue&, const Outgoing&) const;
-  // Letters that go in one piece, to one seat: what of it they fill.
+  // Writes messages for one seat into a piece, and sets the seat. Returns the part of the piece that is filled.
   std::span<const std::byte> fill(MachineQueue&, std::span<std::byte> piece, std::optional<std::uint32_t>& seat);
-  // Those that may go, and whom nothing holds back. Those that the function does not take hold back others.
+  // Calls `act` with each message that may go now. If `act` returns false, the message stays and holds back the later
+  // ones that must not overtake it.
   template <class Act> void each_ready(MachineQueue&, Act act);
   bool waits_for_room() const;
   void put_done(MachineQueue&, std::uint64_t number);
@@ -213,8 +216,8 @@ class Post {
   Status receive(const Completion&, EndpointBuffers&, MessageHandler&);
   Status open_bundle(std::span<const std::byte>, std::uint32_t from, MessageHandler&);
   Status open_letter(const BundleReader::Entry&, std::uint32_t from, MessageHandler&);
-  std::uint32_t seat_of(PeerId, const EndpointBuffers&) const; // past the last one: a stranger
-  std::string name_of(std::uint32_t seat) const;               // for people
+  std::uint32_t seat_of(PeerId, const EndpointBuffers&) const; // the number of seats: the peer is unknown
+  std::string name_of(std::uint32_t seat) const;               // for error messages
 
   Host& host_;
   const std::uint32_t seat_, epoch_;
@@ -223,10 +226,10 @@ class Post {
   const std::size_t most_under_way_;
   std::unique_ptr<EndpointBuffers> near_, far_;
   std::vector<Peer> peers_;                   // of each seat
-  std::vector<std::uint16_t> sent_, heard_;   // messages to and from each
+  std::vector<std::uint16_t> sent_, heard_;   // per seat: messages sent to it and received from it
   std::vector<MachineQueue> ways_;            // to each machine
   std::vector<std::span<std::byte>> mirrors_; // by number
-  std::vector<std::uint64_t> held_; // of each slice: the last look at an outbox that left a letter of it there
+  std::vector<std::uint64_t> held_;           // per slice: the last pass over an outbox that left a message of it there
   std::uint64_t looks_ = 0, stale_ = 0;
   std::vector<Completion> completions_;
   std::vector<std::uint32_t> gone_;

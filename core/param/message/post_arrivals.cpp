@@ -1,4 +1,4 @@
-// What comes to a post: messages, and word of what became of those that it has sent.
+// Completions of a post's transports: messages that arrive, sends and puts that are done, peers that are gone.
 #include <algorithm>
 #include <limits>
 
@@ -7,13 +7,13 @@
 namespace dlhost::param {
 namespace {
 
-// Of two endpoints one can sleep on one only: who waits looks at both in between, less often the longer it waits.
+// A task can sleep on one endpoint only. If it has two, it polls both between short sleeps, which grow while it waits.
 constexpr Nanoseconds shortest_nap = 10'000, longest_nap = 1'000'000;
 constexpr Nanoseconds parts_of_waiting = 8;
 
 } // namespace
 
-// What comes beside a failure is dealt with as well: it may be the word that ends it all.
+// After a failure the remaining completions are processed too: one of them may be the message that ends the run.
 Status Post::progress(MessageHandler& taker, Nanoseconds limit) {
   DLHOST_TRY(flush(true));
   const Nanoseconds patience = waits_for_room() ? 0 : limit;
@@ -29,7 +29,7 @@ Status Post::progress(MessageHandler& taker, Nanoseconds limit) {
     Status status = deal_with(completions_[c], *line, taker);
     if (first.ok()) first = std::move(status);
   }
-  Status flushed = flush(false); // what waited for just that, and what is answered
+  Status flushed = flush(false); // messages that waited for these completions, and answers
   return first.ok() ? std::move(flushed) : std::move(first);
 }
 
@@ -80,7 +80,7 @@ Status Post::hear_gone(std::uint32_t seat, EndpointBuffers& line, MessageHandler
     }
   }
   gone_.push_back(seat);
-  // What was to be shown to it will not be, and the others of its machine are to hear what is said all the same.
+  // Drops the puts to its machine, so that the messages to the other seats there do not wait for them.
   MachineQueue& way = ways_[machines_[seat]];
   way.waiting.clear();
   way.states.clear();
@@ -89,7 +89,8 @@ Status Post::hear_gone(std::uint32_t seat, EndpointBuffers& line, MessageHandler
   return Status::gone(name_of(seat), " is gone");
 }
 
-// Those that the transport had taken make no completion any more. What still comes from there it drops itself.
+// Frees the pieces that are being sent to a seat that is gone, because the transport completes them no more. The
+// transport drops messages that still arrive from the seat.
 void Post::drop_letters(std::uint32_t seat, EndpointBuffers& line) {
   auto& outbox = ways_[machines_[seat]].outbox;
   const auto left = std::remove_if(outbox.begin(), outbox.end(), [&](const Outgoing& one) { return one.seat == seat; });
@@ -108,7 +109,7 @@ Status Post::receive(const Completion& completion, EndpointBuffers& line, Messag
   const std::uint32_t seat = seat_of(completion.peer, line);
   Status status;
   if (seat == peers_.size())
-    status = Status::corrupt("a message from a stranger came to seat ", seat_);
+    status = Status::corrupt("a message from an unknown peer has arrived at seat ", seat_);
   else
     status = &line == far_.get() ? open_bundle(bytes, seat, taker) : open_letter({bytes, {}}, seat, taker);
   DLHOST_TRY(line.endpoint->post_recv(room, completion.cookie));
@@ -132,17 +133,17 @@ Status Post::open_letter(const BundleReader::Entry& message_out, std::uint32_t f
     return {};
   }
   const auto missing = static_cast<std::uint16_t>(message.seat - heard_[from]);
-  if (missing > std::numeric_limits<std::uint16_t>::max() / 2) return {}; // it comes once more
+  if (missing > std::numeric_limits<std::uint16_t>::max() / 2) return {}; // a repeated message
   if (missing > 0) {
     gone_.push_back(from);
-    return Status::gone(name_of(from), " is out of reach: messages of it were lost on their way to worker ", seat_);
+    return Status::gone(name_of(from), " is out of reach: messages from it were lost on the way to worker ", seat_);
   }
   ++heard_[from];
   if (const auto& [number, offset, enclosed] = message_out.enclosure; !enclosed.empty()) {
     const auto mirror = number < mirrors_.size() ? mirrors_[number] : std::span<std::byte>();
     if (enclosed.size() > mirror.size() || offset > mirror.size() - enclosed.size())
       return Status::corrupt("worker ", from, " sends bytes for mirror ", number, " of worker ", seat_,
-                             " that lie outside of it");
+                             ", outside of the mirror's memory");
     std::copy(enclosed.begin(), enclosed.end(), mirror.begin() + static_cast<std::ptrdiff_t>(offset));
   }
   message.seat = static_cast<std::uint16_t>(from);

@@ -1,5 +1,5 @@
-// What a server writes down of each version of its slices: whose contributions made it. From this, and the job, which
-// says the samples of each step, `dlhost audit` answers for every update (run/audit.h reads it).
+// A server's file of the contributions that made each version of its slices. With the job, which gives the samples of
+// each step, `dlhost audit` accounts for every update (tools/audit/ledger_reader.h reads the file).
 //
 //   {"begin":12,"of":"8f14e45fceea167a/1/2","server":0,"steps":[12,12],"origins":[[0,0,0]],
 //    "slices":[{"slice":0,"param":"fc1.weight","first":0,"count":512},
@@ -14,29 +14,35 @@
 //   {"slice":0,"heard":[[1,7]],"outlived":[[2,40]],"version":33}
 //   {"begin":29,"again":1,...}
 //
-// Each line ends with its link of a chain (param/server/ledger_chain.h), which is left out here. `of` is the run, its
-// arrangement of workers and servers, and its attempt in that: a file is of one attempt, and begins with `begin`. Where
-// a server group was lost and replaced while the others went on, its servers go on with their files, and begin again
-// there ("again": the sequence number of the replaced group in the run).
+// Each line ends with its link of a chain (param/server/ledger_chain.h), which is left out here.
 //
-// A run begins, at first or once more, with all slices at one version, and with the steps that each contributor has
-// done, where a slice does not say otherwise. The words of `made_of` stand for one version each, from `version` on: the
-// numbers of its contributors (group by group, rank by rank), a step where it is not the one after the contributor's
-// last in this slice, and how often the same follows. So a strict run is a word for each pause, and one in which nobody
-// waits two bytes an update. What is dropped is so for all slices, or for the one that is named. Where late
-// contributions are folded in, a version is made of them as well; those that had no version yet when the run stood
-// still amend the one that is there.
+// `begin`: the first line of a file. A file belongs to one attempt. `of` names the run, its arrangement of workers and
+// servers, and the attempt. All slices begin with one version and with the steps that each contributor has made, unless
+// a slice has its own `version` and `steps`. If a server group was lost and replaced while the others continued, the
+// new servers append to the files of the old ones, after a second line `begin` with `again`: the sequence number of
+// the replaced group in the run.
 //
-// Where several server groups add up their gradients ("summed":true, where it begins), each writes down its own part of
-// the versions that all make. Else an exchange carries what each had learned until a version of its own, of sections
-// that began later more than that, and is in the value from some version on. Who gossips writes down what a part told a
-// neighbour (what it had learned itself, and which parts it had heard from others), and which parts of whom are in the
-// value from some version on.
+// `made_of`: each word is one version, from `version` on. A word has the numbers of the contributors (group by group,
+// rank by rank). A contributor's step follows only if it is not the one after its last step in this slice. `*N` means
+// that N versions follow the same pattern. So a strict run needs one word per pause, and an asynchronous run two bytes
+// per update. If late contributions are folded in, a version is made of them too.
+// `amended_by`: contributions that were folded in, but in no version, when the run paused: they amend the present one.
+// `dropped`: contributions that are dropped from all slices, or from the slice that the line names.
 //
-// Belongs to a shard and its task; after begin() it allocates nothing, and writes when a line is long or when it is
-// told to sync: before anybody relies on what is in a version. Where versions outlive the server that made them, it
-// writes at once, a line each; where what other groups were told of does, before they are. What such a lost group had
-// learned is told by its version ("outlived").
+// Exchanges among server groups:
+// - If groups sum their gradients (`begin` has "summed":true), each server writes its own contributions to the versions
+//   that all groups make. There are no lines of exchanges.
+// - `exchange`: an exchange of all groups, by its number. It carried the changes of this slice up to version `learned`
+//   (sections that began later carried more), and is in the value from `version` on.
+// - `told`: under gossip, the number of a part sent to that group. The part has the server's own changes up to version
+//   `learned`, and the parts of other groups in `heard`.
+// - `heard` with `version`: these parts are in the value from that version on.
+// - `outlived`: changes of a lost group, up to that version of its own.
+//
+// Owns: its file. A shard owns the ledger. Thread: the shard's.
+// Does not allocate after begin(). Lines are written when they are long, and by sync(), which the shard calls before a
+// process relies on a version. If versions outlive their server, each is written at once. If changes that were sent to
+// other groups outlive it, they are written before they are sent.
 #pragma once
 
 #include <compare>
@@ -69,13 +75,13 @@ class Ledger {
   };
 
   static std::string file_in(const std::string& folder, std::uint32_t server);
-  // Whose file has that name; none: nobody's.
+  // The server whose file has that name; none: it is no ledger file.
   static std::optional<std::uint32_t> server_of(std::string_view file);
 
   struct Keeping {
-    std::uint32_t server; // among those of all server groups
-    bool at_once;         // what is known is written when a call returns, though not on the disk
-    bool summed;          // its versions are those of all server groups
+    std::uint32_t server; // its number among the servers of all groups
+    bool at_once;         // each call writes its lines before it returns, though not to the disk
+    bool summed;          // all server groups make the same versions
   };
   Ledger(std::unique_ptr<LogFile> file, std::vector<Owned> owned, std::size_t contributors,
          Keeping = {.server = 0, .at_once = false, .summed = false});
@@ -83,25 +89,26 @@ class Ledger {
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
-  // Everything after that version is void. `before`: what lies in the file already, where processes have died and
-  // others go on with it: whole lines.
+  // Forgets everything after that start point. `before`: the whole lines that the file already has, if a lost server
+  // wrote them.
+  // Errors: corrupt if a line of `before` has a wrong link of the chain.
   Status begin(const StartPoint&, std::string_view before = {});
-  // `which`: of those that it owns.
+  // The next version of a slice is made of these. `which`: the slice's index among those that the server owns.
   Status made(std::size_t which, std::span<const Part>);
-  Status dropped(const Part&);
+  Status dropped(const Part&); // from all slices
   Status dropped(std::size_t which, const Part&);
-  // The newest version, while the run stands still.
+  // These were added to the newest version, while the run pauses.
   Status amended(std::size_t which, std::span<const Part>);
-  // Of a version: each contributor's, and where some are folded in, those that came too late and those that nobody
-  // waited for.
+  // The most parts of one version: one of each contributor; and if the handler folds, those that came too late and
+  // those that no version waited for.
   static constexpr std::size_t most_parts(std::size_t contributors) { return 3 * contributors; }
-  // With other server groups. Parts are counted from 1 on, for each neighbour.
+  // Exchanges with other server groups. The parts to each neighbour are counted from 1.
   Status exchanged(std::size_t which, std::uint64_t number, Version learned, Version now);
   struct Heard {
     std::uint32_t group = 0;
     std::uint64_t parts = 0;
   };
-  // Of a lost server group: it had learned what that version of its own had.
+  // A lost server group, and the version of its own up to which its changes are known.
   struct Outlived {
     std::uint32_t group = 0;
     Version version = 0;
@@ -110,22 +117,22 @@ class Ledger {
   Status told(std::size_t which, std::uint32_t group, std::uint64_t part, Version learned, std::span<const Heard>,
               std::span<const Outlived> = {});
   Status heard(std::size_t which, std::span<const Heard>, Version now, std::span<const Outlived> = {});
-  // What made its versions is written when this returns, though not on the disk.
+  // Writes the slice's lines to the file, but not to the disk.
   Status flush(std::size_t which) { return write(which); }
-  // All that is known is on the disk.
+  // Writes everything to the disk. A full disk is no error: the lines are kept for the next sync().
   Status sync();
-  // What was written so far.
+  // The lines that were written so far.
   const LedgerChain& written() const { return written_; }
 
  private:
   struct Chain {         // of a slice
-    Version version = 0; // the first of `text`
+    Version version = 0; // the first in `text`
     Version next = 0;
-    std::vector<Part> last;           // of the newest version
-    std::vector<bool> told;           // of each of its parts: whether the step has to be said
-    std::uint64_t repeats = 0;        // of it
-    std::vector<std::uint64_t> steps; // of each contributor: the one that is to be expected
-    std::string text;                 // what came before it
+    std::vector<Part> last;           // the parts of the present word's first version
+    std::vector<bool> told;           // for each of them: whether the word must give the step
+    std::uint64_t repeats = 0;        // versions of the present word
+    std::vector<std::uint64_t> steps; // of each contributor: the next step expected
+    std::string text;                 // the words before
     std::string dropped;              // from this slice alone
   };
   bool repeats(const Chain&, std::span<const Part>) const;
@@ -136,11 +143,11 @@ class Ledger {
   void print(std::span<const Heard>, std::span<const Outlived>);
   Status note_exchange();
   Status write_exchanges();
-  Status write_line(); // `line_`
+  Status write_line(); // writes `line_`
 
   std::unique_ptr<LogFile> file_;
   const Keeping keeping_;
-  bool synced_ = true; // nothing is known that is not on the disk
+  bool synced_ = true; // everything is on the disk
   std::vector<Owned> owned_;
   std::vector<Chain> chains_;
   std::string dropped_, exchanges_, line_;

@@ -7,7 +7,7 @@ namespace dlhost::param {
 namespace {
 
 constexpr std::size_t not_owned = ~std::size_t{0};
-constexpr std::size_t choices_ahead = 64; // of the slice that is furthest behind
+constexpr std::size_t choices_ahead = 64; // of the slice with the lowest version
 
 } // namespace
 
@@ -65,7 +65,7 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   owned.seen.reserve(contributors);
   owned.waiting.reserve(contributors);
   owned.due.reserve(contributors);
-  owned.asked.reserve(3 * contributors); // a look of each, and a settle at the end of a step and before it rests
+  owned.asked.reserve(3 * contributors); // of each: a look, a settle at the end of a step, a settle before a pause
   owned.own.resize(owned.traits.own_words + contributors * owned.traits.words_each);
   owned.accepted.resize(contributors);
   owned.applied.resize(contributors);
@@ -74,7 +74,7 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   if (setup_.codec.coding && setup_.codec.coding->of(slice.id)) {
     DLHOST_ASSIGN(owned.decoder, Decoder::make(setup_.codec, slice));
   }
-  // Between two versions each may be late once, and all that make one may come from one.
+  // One late contribution of each worker, and as many that no version waits for, perhaps all of one worker.
   if (owned.traits.folds) {
     DLHOST_ASSIGN(owned.folded,
                   LateSum::make(*setup_.store, slice.count, Ledger::most_parts(contributors) - contributors));
@@ -117,7 +117,7 @@ Status Shard::prepare_updates(Owned& owned, const Updater::Rule& rule) {
   return {};
 }
 
-// One slice is dealt with at a time.
+// All slices use the same scratch memory, because one is updated at a time.
 Status Shard::make_room() {
   std::size_t most = 0;
   for (const Owned& owned : owned_)
@@ -129,7 +129,7 @@ Status Shard::make_room() {
   return {};
 }
 
-// Who owns nothing has no part in the norm.
+// Servers without slices send no norm.
 void Shard::find_peers() {
   for (const Slice& slice : setup_.slices->all()) peers_.push_back(slice.server);
   std::ranges::sort(peers_);
@@ -147,13 +147,13 @@ void Shard::begin(const StartPoint& beginning) {
     owned.sum = Owned::Sum::none;
     if (owned.sums) owned.sums->begin(owned.version);
     owned.current = owned.history = 0;
-    std::ranges::fill(owned.read, owned.current);   // before they ask for anything
+    std::ranges::fill(owned.read, owned.current);   // workers read the start values without a `get`
     std::ranges::fill(owned.shown, owned.revision); // all machines begin with the same values
     const auto& steps = beginning.steps_of(owned.slice->id);
     for (std::size_t c = 0; c < owned.accepted.size(); ++c)
       owned.accepted[c] = steps.at(clients_.first_contributor() + c);
     owned.applied = owned.accepted;
-    // Whose step is in already does not wait for what it has no part in.
+    // A worker whose step is in the start values must not wait for a version that is made without it.
     for (std::size_t c = 0; traits_.by_step && c < forgotten_.size(); ++c)
       forgotten_[c] = std::max(forgotten_[c], owned.accepted[c]);
     std::ranges::fill(owned.own, 0);
@@ -203,8 +203,8 @@ Status Shard::take(const Message& message) {
   if (message.word == Word::leave) {
     DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
     if (!clients_.is_led_by(message.seat, message.group))
-      return Status::corrupt("seat ", message.seat, " says that group ", message.group,
-                             " makes no more steps, which it does not lead");
+      return Status::corrupt("seat ", message.seat, " sends 'leave' for group ", message.group,
+                             ", which it does not lead");
     return traits_.by_step ? Status() : leave(contributor);
   }
   if (message.word == Word::chosen) return choose(message);
@@ -246,7 +246,7 @@ Result<std::span<const std::byte>> Shard::sent(const Owned& owned, const Message
                                                std::size_t contributor) const {
   if (message.contribution != kind_of(owned))
     return Status::corrupt("worker ", message.rank, " of group ", message.group,
-                           " sends what the handler's workers do not send to slice ", message.slice);
+                           " sends the wrong kind of contribution to slice ", message.slice);
   const auto memory = setup_.contributors[contributor].sent;
   if (owned.decoder) {
     auto found = owned.decoder->find(memory, message.place);
@@ -255,7 +255,7 @@ Result<std::span<const std::byte>> Shard::sent(const Owned& owned, const Message
   const auto bytes = owned.factored ? setup_.store->params()[owned.slice->param]->factors->bytes()
                                     : static_cast<std::size_t>(owned.slice->count) * sizeof(float);
   if (bytes > memory.size() || message.place > memory.size() - bytes || message.place % sizeof(float) != 0)
-    return Status::corrupt("worker ", message.rank, " of group ", message.group, " has its part of slice ",
+    return Status::corrupt("worker ", message.rank, " of group ", message.group, " has its contribution to slice ",
                            message.slice, " at ", message.place, ", outside of its memory of ", memory.size(),
                            " bytes");
   return memory.subspan(message.place, bytes);
@@ -277,14 +277,14 @@ Status Shard::update(Owned& owned, const Message& message) {
                         .contributor = contributor,
                         .rate = message.rate};
   if (traits_.by_step) {
-    if (message.step < forgotten_[contributor]) // it was late before it came
+    if (message.step < forgotten_[contributor]) // the chooser counted it as late before it arrived
       return late_weights_[contributor] > 0 ? fold(owned, arrived, late_weights_[contributor]) : Status();
     if (owned.held.size() == owned.held.capacity())
       return Status::internal("more updates of slice ", message.slice, " wait than workers could send");
     owned.held.push_back(arrived);
     return apply_chosen(owned);
   }
-  if (owned.traits.may_drop || owned.traits.folds) ++arrivals_.came; // who could have been late
+  if (owned.traits.may_drop || owned.traits.folds) ++arrivals_.came; // counted only if contributions can be late
   setup_.activity->enter(owned.handler->actor, "on_update", message.step);
   SliceState state = this->state(owned, contributor);
   const UpdateVerdict verdict = owned.handler->consistency->on_update(state, arrived.contribution);
@@ -292,7 +292,7 @@ Status Shard::update(Owned& owned, const Message& message) {
   return decide(owned, &arrived, verdict);
 }
 
-// What others wait for may be whole without it.
+// A version may be complete without this worker: the handler decides again for each slice.
 Status Shard::leave(std::size_t contributor) {
   in_[contributor] = false;
   if (std::ranges::none_of(in_, std::identity())) return {};

@@ -1,10 +1,10 @@
-// A server: the slices that it owns, and what becomes of the contributions to them. The consistency handler decides,
-// the updater's rule is applied, and whoever asked for a version hears of it. Where the rule, or clipping, needs sums
-// over more than a slice, servers tell one another theirs before they apply anything (agreed_sums.h): contributions are
-// then due until these are known.
+// A server: owns slices, and makes their versions of the workers' contributions. For each contribution the consistency
+// handler decides. The shard applies the updater's rule, and answers the workers that asked for the version. If the
+// rule or clipping needs sums over more than one slice, the servers first send one another theirs (agreed_sums.h);
+// until these are known, the contributions of the next version are "due".
 //
-// A shard belongs to the task that brings it messages; values and gradients it reads and writes where they lie. After
-// make() it allocates nothing.
+// Thread: the task that brings it messages. Reads and writes values and gradients in place. Does not allocate after
+// make().
 #pragma once
 
 #include <functional>
@@ -36,39 +36,39 @@
 
 namespace dlhost::param {
 
-// A worker as servers see it.
+// A worker, for a server.
 struct Contributor {
   std::uint16_t group = 0, rank = 0;
   std::uint32_t seat = 0;
-  std::span<const std::byte> sent; // its memory, where the places of its updates lie
+  std::span<const std::byte> sent; // its memory; the places in its updates are offsets in it
   std::uint32_t machine = 0;
 };
 
 struct ShardSetup {
-  std::uint32_t server = 0; // which of its group
+  std::uint32_t server = 0; // its number in its group
   std::uint32_t machine = 0;
   std::vector<std::uint32_t> seats; // of the group's servers
   const Slices* slices = nullptr;
-  const Masters* masters = nullptr; // which it writes
-  std::span<std::byte> published;   // its memory for what outlives it; empty: nothing is to
-  bool versions_outlive = true;     // then each version does; else what it told other server groups that it learned
-  Store* store = nullptr;           // that borrows them
+  const Masters* masters = nullptr;      // of its group; it writes its own slices
+  std::span<std::byte> published;        // memory for the state that outlives this server; empty: none does
+  bool versions_outlive = true;          // true: each version outlives it; false: the changes it sent to other groups
+  Store* store = nullptr;                // borrows the masters
   std::vector<Contributor> contributors; // by group, then by rank
-  std::uint32_t groups = 1;              // of workers, whose contributions come here
+  std::uint32_t groups = 1;              // worker groups that contribute to this server
   Handlers handlers;
   const Updater* updater = nullptr;
   const plugin::Actor* updater_actor = nullptr;
-  UpdateSettings update_settings;       // clip_norm: only where all slices make their versions together
-  CodecUse codec;                       // coding: null where nothing is encoded
-  std::optional<GroupSync::Setup> sync; // where there are other server groups, with which something is exchanged
-  bool alike = false;                   // which make the same versions
+  UpdateSettings update_settings;       // clip_norm > 0 requires that all slices make their versions together
+  CodecUse codec;                       // coding: null if contributions are not encoded
+  std::optional<GroupSync::Setup> sync; // set if slices are exchanged with other server groups
+  bool alike = false;                   // all server groups make the same versions
   plugin::Activity* activity = nullptr;
   std::function<Status(std::uint32_t seat, const Message&)> send;
-  // The same, with part of the masters, for a seat of another machine; and such a part by itself, wherever that is.
-  // Null: all are on one machine.
+  // Sends a message, and before it a part of the masters, to a seat of another machine. Null: there is one machine.
   std::function<Status(std::uint32_t seat, const Message&, std::span<const std::byte> params)> send_with;
+  // Shows a part of the masters to a seat of any machine. Null: there is one machine.
   std::function<Status(std::uint32_t seat, std::span<const std::byte> part, record::Cargo)> show;
-  // And a part of this worker's memory.
+  // Shows a part of this worker's memory.
   std::function<Status(std::uint32_t seat, std::span<const std::byte> part)> show_own;
 };
 
@@ -76,32 +76,32 @@ class Shard {
  public:
   static Result<std::unique_ptr<Shard>> make(ShardSetup);
 
-  // What a worker, the chooser or another server says.
+  // Takes a message. Errors: corrupt if it is invalid; internal if the handler breaks its contract.
   Status take(const Message&);
-  // With what was put.
+  // Starts with the values that are in the masters.
   void begin(const StartPoint&);
-  // From now on, what makes each version is written down.
-  // `server`: which it is of all server groups.
-  // `before`: what lies in the file already.
+  // From now on, the ledger records the contributions of each version.
+  // `server`: its number among the servers of all groups. `before`: the text that is in the file already.
   Status keep_ledger(std::unique_ptr<LogFile>, std::uint32_t server, const StartPoint&, std::string_view before = {});
 
-  // Others have begun before: it asks them for the values, and says to the run's leader when these are there.
+  // Joins a run that the other groups have continued: asks them for the values, and sends `joined` to the run's leader
+  // when it has them. `number`: as in Joining.
   Status join(std::uint32_t number);
-  // Another server group, with its server of these slices, is gone; or others have taken its place.
+  // The server group `rank` is lost; new processes have replaced it.
   Status lose(std::uint32_t rank);
   Status replace(std::uint32_t rank, std::span<std::byte> memory, std::uint32_t number);
 
-  // Updates that were not taken, since they had been counted before.
+  // Updates that were dropped because they repeat earlier ones.
   std::uint64_t repeated() const { return repeated_; }
-  // To its slices; where whole steps are chosen the chooser counts.
+  // Contributions to its slices. If whole steps are chosen, the chooser counts instead.
   const Arrivals& arrivals() const { return arrivals_; }
 
-  // The norm of all gradients in the newest version of its group; none: norms are not computed.
+  // The norm of all gradients in the newest version of its group. None: norms are not computed.
   std::optional<double> gradient_norm() const { return last_norm_; }
 
-  // Of its first slice; 0: it has none.
+  // The version of its first slice. 0: it has no slice.
   Version version() const { return owned_.empty() ? 0 : owned_.front().version; }
-  // What the next version of a slice of its own waits for, and on which seat; none: on several.
+  // The reason why a slice has no next version yet, and the seat that it waits for. No seat: it waits for several.
   struct MissingContribution {
     enum class What : std::uint8_t { contribution, norm, sum, exchange };
     What what = What::contribution;
@@ -119,7 +119,7 @@ class Shard {
     std::size_t contributor = 0;
     Version at_least = 0;
   };
-  struct Asked { // a look or a settle
+  struct Asked { // a `look` or `settle` without an answer yet
     std::size_t contributor = 0;
     Word word = Word::look;
     Version at_least = 0;
@@ -127,42 +127,42 @@ class Shard {
   static constexpr std::size_t nothing = ~std::size_t{0};
   struct Owned {
     const Slice* slice = nullptr;
-    const Handler* handler = nullptr; // its param's
-    Consistency::Traits traits;       // of that
+    const Handler* handler = nullptr; // of its param
+    Consistency::Traits traits;       // of the handler
     Version version = 0;
-    std::size_t current = 0;          // which of the masters' values it is
-    std::size_t history = 0;          // and which copy of its histories
-    std::vector<std::size_t> read;    // which each contributor reads; nothing: none
-    std::uint64_t revision = 0;       // grows when the value becomes another
-    std::vector<std::uint64_t> shown; // of each machine: which it has
+    std::size_t current = 0;          // index of the version among the masters' values
+    std::size_t history = 0;          // index of the copy of its histories
+    std::vector<std::size_t> read;    // per contributor: the index of the value that it reads; nothing: none
+    std::uint64_t revision = 0;       // grows when the value changes
+    std::vector<std::uint64_t> shown; // per machine: the revision that it has
     std::vector<Arrival> held;
-    std::vector<Contribution> seen; // the held ones, as the handler sees them
+    std::vector<Contribution> seen; // the held contributions, for the handler
     std::vector<Waiting> waiting;
-    std::vector<Arrival> due;         // what makes the next version, all of it
-    UpdateVerdict verdict;            // on them
-    std::unique_ptr<Decoder> decoder; // where they are encoded
-    const float* decoded = nullptr;   // their sum, then
-    std::unique_ptr<LateSum> folded;  // where the handler folds
+    std::vector<Arrival> due;         // all contributions of the next version
+    UpdateVerdict verdict;            // on the due contributions
+    std::unique_ptr<Decoder> decoder; // null: contributions are not encoded
+    const float* decoded = nullptr;   // the sum of the due contributions, decoded
+    std::unique_ptr<LateSum> folded;  // null: the handler does not fold
     enum class Sum : std::uint8_t { none, waits, on, whole };
-    Sum sum = Sum::none;                               // of what is due, with the other server groups'
-    double square = 0;                                 // of the norm of their sum, where that clips
-    std::optional<AgreedSums> sums;                    // where the updater needs some of a param that is cut
-    std::vector<Asked> asked;                          // while something is due, or exchanged
-    bool exchanged = false;                            // an exchange is over, and not yet in the value
-    bool aligns = false;                               // the run's leader is to hear when it is aligned
-    std::vector<std::uint64_t> own;                    // the handler's words
-    std::vector<std::uint64_t> accepted;               // of each contributor: steps below this one have come
-    std::vector<std::uint64_t> applied;                // and below this one are in the version, or make none
+    Sum sum = Sum::none;                               // state of the sum with the other groups' due contributions
+    double square = 0;                                 // sum of squares of the due gradient, if the norm clips
+    std::optional<AgreedSums> sums;                    // set if the param is cut and the updater needs sums over it
+    std::vector<Asked> asked;                          // requests without an answer yet
+    bool exchanged = false;                            // an exchange is over, but not in the value yet
+    bool aligns = false;                               // `aligned` is to be sent to the run's leader
+    std::vector<std::uint64_t> own;                    // the handler's state
+    std::vector<std::uint64_t> accepted;               // per contributor: steps below this one have arrived
+    std::vector<std::uint64_t> applied;                // per contributor: steps below it are in the version or dropped
     std::vector<std::unique_ptr<SliceUpdate>> updates; // of one contribution, of two, ...
-    std::unique_ptr<FactoredUpdate> factored;          // instead of these, where contributions are factors
+    std::unique_ptr<FactoredUpdate> factored;          // replaces `updates` if contributions are factors
   };
 
-  // Whose contributions make a version of all slices, as the chooser says.
+  // The contributions that make a version of all slices, chosen by the chooser.
   struct Choice {
     Version version = 0;
     float weight = 1, rate_factor = 1;
     std::size_t count = 0;
-    std::vector<std::pair<std::size_t, std::uint64_t>> members; // contributors and their steps, so far
+    std::vector<std::pair<std::size_t, std::uint64_t>> members; // contributors and their steps, received so far
     bool whole() const { return count > 0 && members.size() == count; }
   };
 
@@ -185,31 +185,31 @@ class Shard {
   Status get(Owned&, const Message&);
   Status asked(Owned&, const Message&);
   Status answer(Owned&, std::size_t contributor, Word);
-  // What the updater and exchanges keep beside a version.
+  // Shows the histories and the rows of exchanges to a seat.
   Status show_kept(const Owned&, std::uint32_t seat);
   float* value(const Owned&, std::size_t which) const;
   Result<std::size_t> room(const Owned&) const;
   std::size_t next_history(const Owned&) const;
   Status leave(std::size_t contributor);
   Status choose(const Message&);
-  // Of a step that makes no version: what has come, and what will.
+  // Takes `dropped` or `folded`: for updates of that step that have arrived, and for those still to come.
   Status hear_late(const Message&);
   bool is_undecided(const Owned&, std::size_t contributor) const;
   Status fold(Owned&, const Arrival&, float weight);
-  // Due, or folded in: it is in the version, from now on.
+  // Records that the due and folded contributions are in the version.
   void count_in(Owned&);
-  // What was folded goes into the version that is there.
+  // Adds the folded contributions to the present version.
   Status amend(Owned&, float weight);
   Status apply_chosen(Owned&);
-  // `arrived`: what it is about; null: what is held.
+  // Carries out a verdict. `arrived`: the contribution it is about; null: it is about the held ones.
   Status decide(Owned&, const Arrival* arrived, const UpdateVerdict&);
-  // The next version is to be made of what is due: now, or when the sums are known that it needs.
+  // Makes the next version of the due contributions: now, or when the sums that it needs are known.
   Status make(Owned&, const UpdateVerdict&);
   Status decode(Owned&);
-  // Where server groups make the same versions: with what is due in the others.
+  // Adds the due contributions of the other server groups, which make the same versions.
   Status sum_up(Owned&);
   Status make_of_sum(Owned&);
-  // With other server groups.
+  // True if an exchange of the slice with other server groups is on.
   bool is_on(const Owned&) const;
   Status hear_neighbour(Owned&, const Message&);
   Status hear_of_groups();
@@ -237,37 +237,37 @@ class Shard {
   std::span<const Ledger::Part> parts_of(const Owned&);
   Status write(Owned&, std::span<const double> sums);
   Status apply(Owned&, std::span<const double> sums = {});
-  // What is in the version outlives this server from now on.
+  // From now on, the version outlives this server.
   void publish(const Owned&);
-  // And what was learned until then, which lies at that place of this worker's memory.
+  // From now on, the server's own changes up to this version outlive it. `place`: in this worker's memory.
   Status publish_learned(const Owned&, Version, std::uint64_t place);
   Status answer_waiting(Owned&);
-  // Not ok: the handler serves what is older than its traits promise.
+  // Errors: internal if the handler serves an older version than its traits promise.
   Status is_fresh(const Owned&, std::size_t asks) const;
   SliceState state(Owned&, std::size_t contributor) const;
 
   ShardSetup setup_;
   Clients clients_;
-  std::vector<bool> in_;                 // of the contributors, those that still make steps
-  const Consistency::Traits traits_;     // of the job's handler: whether whole steps are chosen, all agree on
-  ContributionKind kind_;                // of contributions, but for those that are encoded, or factors
-  AddRule addition_;                     // of deltas, for which it takes the updater's place
+  std::vector<bool> in_;                 // per contributor: it still makes steps
+  const Consistency::Traits traits_;     // of the job's handler; `by_step` is the same in all handlers
+  ContributionKind kind_;                // of contributions that are neither encoded nor factors
+  AddRule addition_;                     // replaces the updater if contributions are differences
   std::vector<Choice> choices_;          // a ring, by version
-  std::vector<std::uint64_t> forgotten_; // of each contributor: steps below this one make no version any more
-  std::vector<float> late_weights_;      // and with this weight the last of them is folded in; 0: dropped
+  std::vector<std::uint64_t> forgotten_; // per contributor: steps below this one make no version any more
+  std::vector<float> late_weights_;      // per contributor: the weight that folds in the last of these; 0: dropped
   std::vector<Owned> owned_;
-  Memory room_;                             // where factors are multiplied
-  std::vector<std::size_t> owned_by_slice_; // of all slices; not_owned: another server's
+  Memory room_;                             // scratch memory for the product of factors
+  std::vector<std::size_t> owned_by_slice_; // per slice of the table: index in owned_; not_owned: another server's
   std::vector<const float*> gradients_;     // of one update
-  std::vector<std::uint32_t> peers_;        // all servers of the group that own slices, this one as well
+  std::vector<std::uint32_t> peers_;        // all servers of the group that own slices, with this one
   std::optional<double> last_norm_;         // of the newest version
-  std::optional<AgreedSums> norm_;          // of the gradients of all, where that clips
-  std::size_t due_ = 0;                     // of its slices, for the next version
+  std::optional<AgreedSums> norm_;          // the sum of squares of all gradients, if their norm clips
+  std::size_t due_ = 0;                     // slices of this server whose contributions are due
   std::uint64_t repeated_ = 0;
   Arrivals arrivals_;
-  std::unique_ptr<GroupSync> sync_;    // of values that server groups make for themselves; null: they do not
-  std::uint32_t joins_ = 0;            // sequence number of this replaced group, until it has joined; 0: it has
-  std::unique_ptr<GradientSums> sums_; // of all of them, where they make the same versions
+  std::unique_ptr<GroupSync> sync_;    // exchanges values among server groups; null: there are no such exchanges
+  std::uint32_t joins_ = 0;            // sequence number of this replaced group while it joins; else 0
+  std::unique_ptr<GradientSums> sums_; // sums gradients over all groups, if they make the same versions; else null
   std::optional<SurvivingVersions> published_;
   std::optional<Ledger> ledger_;
   std::vector<Ledger::Part> parts_; // of one version

@@ -1,5 +1,5 @@
-// A server and those that own the same slices in other server groups: when an exchange begins, of values or of
-// gradients, and what comes of it.
+// A server's exchanges, of values or of gradients, with the servers of the same slices in other server groups: when one
+// begins, and how its result becomes the value.
 #include <algorithm>
 #include <utility>
 
@@ -17,7 +17,7 @@ Status Shard::exchange(Owned& owned) {
   return over ? conclude(owned) : Status();
 }
 
-// Goes on with it whenever something has come that it may have waited for.
+// Continues the sum. Called whenever a message has arrived that the sum may wait for.
 Status Shard::sum_up(Owned& owned) {
   const std::size_t which = owned_by_slice_[owned.slice->id];
   if (owned.sum == Owned::Sum::waits && sums_->has_room(which)) {
@@ -35,7 +35,7 @@ Status Shard::hear_neighbour(Owned& owned, const Message& message) {
     DLHOST_TRY(sums_->take(which, message));
     return sum_up(owned);
   }
-  if (!sync_) return Status::corrupt("a neighbour's message for slice ", message.slice, ", which is not exchanged");
+  if (!sync_) return Status::corrupt("an exchange of slice ", message.slice, ", but this server exchanges no slices");
   DLHOST_ASSIGN(const auto news, sync_->take(which, message));
   if (news == GroupSync::News::over) return conclude_and_tell(owned);
   if (news == GroupSync::News::join) DLHOST_TRY(exchange(owned));
@@ -50,7 +50,7 @@ Status Shard::conclude_and_tell(Owned& owned) {
   return answer_settled(owned);
 }
 
-// Whatever slice has waited for rows, and has some now.
+// Starts the exchanges that waited for rows, as far as rows are free now.
 Status Shard::go_on_exchanging() {
   while (const auto which = sync_->next()) {
     Owned& owned = owned_[*which];
@@ -60,7 +60,8 @@ Status Shard::go_on_exchanging() {
   return {};
 }
 
-// What is due was looked at with the value as it is: it is made first.
+// The result of an exchange waits while contributions are due, because the norm and the sums of their version were
+// computed with the present value.
 Status Shard::conclude(Owned& owned) {
   const std::size_t which = owned_by_slice_[owned.slice->id];
   owned.exchanged = !owned.due.empty();
@@ -84,7 +85,7 @@ Status Shard::join(std::uint32_t number) {
   return say_joined();
 }
 
-// Contributions may come now.
+// Publishes the values and tells the leader: from now on workers may contribute.
 Status Shard::say_joined() {
   if (joins_ == 0 || sync_->is_joining()) return {};
   for (const Owned& owned : owned_) publish(owned);
@@ -103,7 +104,7 @@ Status Shard::replace(std::uint32_t rank, std::span<std::byte> memory, std::uint
   return hear_of_groups();
 }
 
-// Which groups there are has changed.
+// Called when a server group is lost or replaced. Takes the messages that arrived too early for the old set of groups.
 Status Shard::hear_of_groups() {
   for (const Message& message : sync_->early())
     DLHOST_TRY(hear_neighbour(owned_[owned_by_slice_[message.slice]], message));
@@ -117,10 +118,10 @@ Status Shard::hear_of_groups() {
   return say_aligned();
 }
 
-// All stand still, and all that was sent is here.
+// Requires: all workers pause, and all their updates have arrived.
 Status Shard::align(const Message& message) {
   if (message.seat != leading_seat && !is_of_chooser(message))
-    return Status::corrupt("seat ", message.seat, " wants all to be aligned, which the run's leader alone does");
+    return Status::corrupt("seat ", message.seat, " sends 'align', which only the run's leader and the chooser may");
   for (std::size_t which = 0; which < owned_.size(); ++which) {
     Owned& owned = owned_[which];
     owned.aligns = true;
@@ -132,19 +133,19 @@ Status Shard::align(const Message& message) {
   return say_aligned();
 }
 
-// Another server group has had more exchanges of that slice.
+// The leader sends this if another server group has made more exchanges of the slice.
 Status Shard::align_through(const Message& message) {
   if (message.seat != leading_seat)
-    return Status::corrupt("seat ", message.seat, " wants slice ", message.slice,
-                           " to be aligned, which the run's leader alone does");
+    return Status::corrupt("seat ", message.seat, " sends 'align' for slice ", message.slice,
+                           ", which only the run's leader may");
   const std::size_t which = owned_by_slice_[message.slice];
-  if (!sync_) return Status::corrupt("slice ", message.slice, " is to be aligned, which is not exchanged");
+  if (!sync_) return Status::corrupt("'align' for slice ", message.slice, ", but this server exchanges no slices");
   owned_[which].aligns = true;
   if (sync_->align_through(which, message.version)) DLHOST_TRY(exchange(owned_[which]));
   return say_aligned();
 }
 
-// Who hears it may keep what all have then: what it was made of is written down.
+// The leader may save the aligned values. So the ledger is on the disk before `aligned` is sent.
 Status Shard::say_aligned() {
   if (std::ranges::none_of(owned_, &Owned::aligns) || (sync_ && !sync_->is_aligned())) return {};
   if (ledger_) DLHOST_TRY(ledger_->sync());

@@ -1,4 +1,4 @@
-// From contributions to a version: who makes it, what has to be known first, and the update itself.
+// From contributions to a version: which contributions make it, the sums that must be known first, and the update.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,8 @@ namespace dlhost::param {
 Status Shard::choose(const Message& message) {
   DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
   if (!is_of_chooser(message) || message.samples.count == 0 || message.samples.count > in_.size())
-    return Status::corrupt("a choice of ", message.samples.count, " contributions, which cannot be");
+    return Status::corrupt("a message chooses ", message.samples.count,
+                           " contributions: only the chooser may, at least one and at most one of each worker");
   Choice& choice = choices_[message.version % choices_.size()];
   if (choice.version != message.version || choice.whole()) choice = {.members = std::move(choice.members)};
   if (choice.count == 0) choice.members.clear();
@@ -28,7 +29,8 @@ Status Shard::hear_late(const Message& message) {
   DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
   const bool folds = message.word == Word::folded;
   if (!is_of_chooser(message) || (folds && !(traits_.folds && message.rate > 0)))
-    return Status::corrupt("worker ", message.rank, " of group ", message.group, " is late, which cannot be");
+    return Status::corrupt("a message reports worker ", message.rank, " of group ", message.group,
+                           " as late: only the chooser may, and it may fold only under a handler that folds");
   forgotten_[contributor] = std::max(forgotten_[contributor], message.step + 1);
   late_weights_[contributor] = folds ? static_cast<float>(message.rate) : 0;
   if (ledger_ && !folds) DLHOST_TRY(ledger_->dropped({clients_.first_contributor() + contributor, message.step}));
@@ -42,20 +44,21 @@ Status Shard::hear_late(const Message& message) {
       owned.held.erase(late);
     }
     for (Waiting& waiting : owned.waiting)
-      if (waiting.contributor == contributor) waiting.at_least = 0; // it has no part in what it waits for
+      if (waiting.contributor == contributor) waiting.at_least = 0; // the version it waits for is made without it
     DLHOST_TRY(answer_waiting(owned));
   }
   return {};
 }
 
-// Where steps are chosen: who may be late is not to write its memory again before that is known, though the version
-// that it asks for may be there; nor are its steps to heap up here while the chooser is slow.
+// True if the chooser has not decided yet about an update of this worker. Until then a `get` of the worker is not
+// answered, even if the version that it asks for exists: after the answer the worker would overwrite the gradient. This
+// also bounds the number of held updates when the chooser is slow. False if steps are not chosen.
 bool Shard::is_undecided(const Owned& owned, std::size_t contributor) const {
   return traits_.by_step && std::ranges::find(owned.held, contributor, &Arrival::contributor) != owned.held.end();
 }
 
 Status Shard::fold(Owned& owned, const Arrival& arrived, float weight) {
-  if (!owned.folded) return Status::internal("the consistency handler folds, and its traits do not say so");
+  if (!owned.folded) return Status::internal("the consistency handler folds, but its traits do not declare it");
   const Contribution& what = arrived.contribution;
   const auto* gradient = reinterpret_cast<const float*>(what.bytes.data());
   if (owned.decoder) {
@@ -68,7 +71,7 @@ Status Shard::fold(Owned& owned, const Arrival& arrived, float weight) {
                            arrived.rate);
 }
 
-// All that are chosen have to be here. Those of the next version may be, too.
+// Makes the next version once all its chosen updates have arrived. Updates of later versions may have arrived too.
 Status Shard::apply_chosen(Owned& owned) {
   const Choice& choice = choices_[owned.version % choices_.size()];
   if (!owned.due.empty() || choice.version != owned.version || !choice.whole()) return {};
@@ -87,7 +90,7 @@ Status Shard::decide(Owned& owned, const Arrival* arrived, const UpdateVerdict& 
   const bool makes = verdict.act == UpdateVerdict::Act::apply || verdict.act == UpdateVerdict::Act::combine;
   if (makes && !owned.due.empty())
     return Status::internal("the consistency handler makes a version of slice ", owned.slice->id,
-                            " before its last is made");
+                            " before the one before is made");
   switch (verdict.act) {
   case UpdateVerdict::Act::hold:
     if (!arrived) return {};
@@ -98,7 +101,7 @@ Status Shard::decide(Owned& owned, const Arrival* arrived, const UpdateVerdict& 
     owned.seen.push_back(arrived->contribution);
     return {};
   case UpdateVerdict::Act::apply:
-    if (!arrived) return Status::internal("the consistency handler applies alone what there is not");
+    if (!arrived) return Status::internal("the consistency handler applies a contribution, but none has arrived");
     owned.due.assign(1, *arrived);
     return make(owned, verdict);
   case UpdateVerdict::Act::combine:
@@ -106,7 +109,7 @@ Status Shard::decide(Owned& owned, const Arrival* arrived, const UpdateVerdict& 
     owned.held.clear();
     owned.seen.clear();
     if (arrived) owned.due.push_back(*arrived);
-    if (owned.due.empty()) return Status::internal("the consistency handler combines what there is not");
+    if (owned.due.empty()) return Status::internal("the consistency handler combines contributions, but none is held");
     return make(owned, verdict);
   case UpdateVerdict::Act::drop:
     ++arrivals_.late;
@@ -115,7 +118,7 @@ Status Shard::decide(Owned& owned, const Arrival* arrived, const UpdateVerdict& 
                                   {clients_.first_contributor() + arrived->contributor, arrived->contribution.who.step})
                : Status();
   case UpdateVerdict::Act::fold:
-    if (!arrived) return Status::internal("the consistency handler folds in what there is not");
+    if (!arrived) return Status::internal("the consistency handler folds a contribution, but none has arrived");
     if (verdict.late) ++arrivals_.late;
     return fold(owned, *arrived, verdict.weight);
   }
@@ -125,7 +128,7 @@ Status Shard::decide(Owned& owned, const Arrival* arrived, const UpdateVerdict& 
 Status Shard::make(Owned& owned, const UpdateVerdict& verdict) {
   if (owned.due.size() > setup_.contributors.size())
     return Status::internal("more updates of slice ", owned.slice->id, " make a version than there are workers");
-  // In the order of the workers, whoever was first: sums have the same bits every time.
+  // In the order of the workers, not of arrival, so that sums have the same bits every time.
   std::ranges::sort(owned.due, {}, &Arrival::contributor);
   owned.verdict = verdict;
   if (owned.decoder) DLHOST_TRY(decode(owned));
@@ -143,13 +146,13 @@ Status Shard::decode(Owned& owned) {
   owned.decoder->clear();
   for (const Arrival& due : owned.due) {
     Status added = owned.decoder->add(due.contribution.bytes, due.contribution.who.step);
-    if (!added.ok()) return std::move(added).at(named(due.contributor, *owned.slice)); // a name is made for errors only
+    if (!added.ok()) return std::move(added).at(named(due.contributor, *owned.slice)); // a name allocates
   }
   DLHOST_ASSIGN(owned.decoded, owned.decoder->sum());
   return {};
 }
 
-// When all its slices are due.
+// Sends this server's sum of squares to its peers once all its slices have due contributions.
 Status Shard::say_norm(Owned& owned) {
   const auto run = run_of(owned, owned.current);
   DLHOST_ASSIGN(owned.square, update_of(owned, run).squared_norm(run));
@@ -167,7 +170,7 @@ Status Shard::say_norm(Owned& owned) {
 Status Shard::hear_norm(const Message& message) {
   const auto peer = std::ranges::find(peers_, message.seat, [&](std::uint32_t one) { return setup_.seats[one]; });
   if (!norm_ || peer == peers_.end() || *peer == setup_.server)
-    return Status::corrupt("a norm of seat ", message.seat, ", which nobody waits for");
+    return Status::corrupt("a norm from seat ", message.seat, ", which is not expected");
   DLHOST_TRY(norm_->put(message.version, static_cast<std::size_t>(peer - peers_.begin()), 0, message.rate));
   return clip();
 }
@@ -202,14 +205,14 @@ Status Shard::say_sums(Owned& owned) {
 }
 
 Status Shard::hear_sums(const Message& message) {
-  if (message.slice >= setup_.slices->size()) return Status::corrupt("slice ", message.slice, ", which there is not");
+  if (message.slice >= setup_.slices->size()) return Status::corrupt("slice ", message.slice, ", which does not exist");
   const auto pieces = setup_.slices->of((*setup_.slices)[message.slice].param);
   const auto own = std::ranges::find(pieces, setup_.server, &Slice::server);
   if (own == pieces.end() || own->id == message.slice ||
       setup_.seats[(*setup_.slices)[message.slice].server] != message.seat)
-    return Status::corrupt("sums of slice ", message.slice, " from seat ", message.seat, ", which nobody waits for");
+    return Status::corrupt("sums of slice ", message.slice, " from seat ", message.seat, ", which are not expected");
   Owned& owned = owned_[owned_by_slice_[own->id]];
-  if (!owned.sums) return Status::corrupt("sums of slice ", message.slice, ", which nobody waits for");
+  if (!owned.sums) return Status::corrupt("sums of slice ", message.slice, ", but the updater needs none");
   DLHOST_TRY(owned.sums->put(message.version, message.slice - pieces.front().id, message.place, message.rate));
   return apply_summed(owned);
 }
@@ -220,8 +223,9 @@ float* Shard::value(const Owned& owned, std::size_t which) const {
   return reinterpret_cast<float*>(setup_.masters->value(owned.slice->param, which).data()) + owned.slice->first;
 }
 
-// A place for a new value that no worker reads. There is one more than workers that read. The newest value's own is
-// one, unless that is to outlive this server; if a worker reads it, the others read at most all but one of the rest.
+// The index of a place for a new value: one that no worker reads. There is one place more than there are readers. The
+// place of the newest value counts as free too if no worker reads it and it need not outlive this server. If a worker
+// reads it, the other readers leave at least one of the other places free.
 Result<std::size_t> Shard::room(const Owned& owned) const {
   const auto is_read = [&](std::size_t which) { return std::ranges::find(owned.read, which) != owned.read.end(); };
   const bool outlives = published_ && setup_.versions_outlive;
@@ -231,7 +235,8 @@ Result<std::size_t> Shard::room(const Owned& owned) const {
   return Status::internal("no place is left for a new version of slice ", owned.slice->id);
 }
 
-// What is due, summed, decoded or as it was sent, and what was folded in.
+// The gradients of the next version: the sum over all groups; or the due contributions, decoded if they are encoded,
+// and the sum of the folded ones.
 std::span<const float* const> Shard::gradients_of(const Owned& owned) {
   std::size_t count = 0;
   if (owned.sum == Owned::Sum::whole) {
@@ -261,7 +266,7 @@ SliceUpdate& Shard::update_of(const Owned& owned, const SliceUpdate::Run& run) {
   return *owned.updates[run.gradients.size() - 1];
 }
 
-// Whose contributions are due and folded in.
+// The due and the folded contributions, for the ledger.
 std::span<const Ledger::Part> Shard::parts_of(const Owned& owned) {
   parts_.clear();
   for (const Arrival& due : owned.due)
@@ -273,7 +278,7 @@ std::span<const Ledger::Part> Shard::parts_of(const Owned& owned) {
   return parts_;
 }
 
-// A new value of what is due and folded in.
+// Computes a new value from the due and the folded contributions.
 Status Shard::write(Owned& owned, std::span<const double> sums) {
   std::size_t next = owned.current;
   if (setup_.masters->values(owned.slice->param) > 1 && !owned.verdict.in_place) {
@@ -288,7 +293,7 @@ Status Shard::write(Owned& owned, std::span<const double> sums) {
     if (owned.factored) return owned.factored->run(run);
     SliceUpdate& update = update_of(owned, run);
     if (owned.sums) return update.run(run, sums);
-    DLHOST_ASSIGN(const auto own, update.partials(run)); // of a param that is whole
+    DLHOST_ASSIGN(const auto own, update.partials(run)); // the param is not cut: its sums are those of the slice
     return update.run(run, own);
   };
   Status status = updated();
@@ -309,7 +314,7 @@ void Shard::publish(const Owned& owned) {
   published_->add(owned.slice->id, {owned.version, owned.current, owned.history, heard, owned.applied});
 }
 
-// What made it is written down first: others that hear of it may outlive this server.
+// The ledger is written first: groups that receive the changes may outlive this server.
 Status Shard::publish_learned(const Owned& owned, Version version, std::uint64_t place) {
   if (ledger_) DLHOST_TRY(ledger_->flush(owned_by_slice_[owned.slice->id]));
   published_->add(owned.slice->id, {.version = version, .value = place, .applied = owned.applied});
@@ -329,7 +334,7 @@ void Shard::count_in(Owned& owned) {
   owned.folded->clear();
 }
 
-// Who hears of a version can rely on it.
+// Ledger and published state are complete before a worker or a group learns of the version.
 Status Shard::apply(Owned& owned, std::span<const double> sums) {
   DLHOST_TRY(write(owned, sums));
   if (ledger_) DLHOST_TRY(ledger_->made(owned_by_slice_[owned.slice->id], parts_of(owned)));
@@ -342,7 +347,7 @@ Status Shard::apply(Owned& owned, std::span<const double> sums) {
   return traits_.by_step ? apply_chosen(owned) : Status();
 }
 
-// Nobody's contribution becomes late by it: the version stays.
+// The version number stays, so that no contribution becomes late by it.
 Status Shard::amend(Owned& owned, float weight) {
   owned.verdict = {.weight = weight};
   DLHOST_TRY(write(owned, {}));

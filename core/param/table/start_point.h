@@ -1,5 +1,5 @@
-// Where the workers of a run begin, the first time or once more: a point at which all that was sent had been dealt
-// with, so that nothing is lost and nothing counts twice.
+// The point from which the workers of a run start, at first or again: one at which all sent messages had been
+// processed, so that no contribution is lost and none counts twice.
 #pragma once
 
 #include <algorithm>
@@ -19,27 +19,27 @@ namespace dlhost::param {
 // A server group with new processes, in a run that continued without the old ones.
 struct Joining {
   std::uint32_t number = 0;        // sequence number among such groups, from 1
-  std::uint64_t times_aligned = 0; // so far
-  std::vector<std::uint32_t> lost; // server groups whose processes were gone then, and others' have not joined yet
+  std::uint64_t times_aligned = 0; // the number of alignments of the run so far
+  std::vector<std::uint32_t> lost; // server groups that are lost now: no new processes have joined for them yet
 };
 
 struct StartPoint {
-  // Of a slice that is further, or less far, than others.
+  // The state of one slice, if slices differ.
   struct OfSlice {
     Version version = 0;
-    std::vector<std::uint64_t> steps; // of each worker, which are in it
-    std::vector<Version> others;      // of the same slice in the server groups behind the first
+    std::vector<std::uint64_t> steps; // per worker: the steps that are in the version
+    std::vector<Version> others;      // its versions in the second and later server groups
   };
-  Version version = 0;               // of every slice, but where `slices` says otherwise: then of the furthest
-  std::vector<OfSlice> slices;       // all of them, or none
-  std::vector<Version> others;       // where there are several server groups: in those behind the first
-  std::vector<std::uint64_t> steps;  // done by each worker, all of which are in that version
-  std::vector<SampleOrigin> origins; // of each source; none: steps are counted from the data's beginning
-  std::string ledger;                // the folder in which servers write down what follows; empty: they do not
-  record::LedgerOf ledger_of;        // what that is of
-  std::optional<Joining> joining;    // the others have begun before
-  bool own_values = false;           // what workers keep for themselves is there; else they begin with the servers'
-                                     // values, and their codecs have left out nothing
+  Version version = 0;               // of every slice; if slices differ, the highest
+  std::vector<OfSlice> slices;       // of every slice; empty: all slices are alike
+  std::vector<Version> others;       // the versions in the second and later server groups
+  std::vector<std::uint64_t> steps;  // per worker: the steps that it has made
+  std::vector<SampleOrigin> origins; // per source; empty: steps are counted from the beginning of the data
+  std::string ledger;                // the folder of the servers' ledgers; empty: there are none
+  record::LedgerOf ledger_of;        // the run, arrangement and attempt of the ledgers
+  std::optional<Joining> joining;    // set for a group that joins a run which others have continued
+  bool own_values = false;           // true: the workers' own values and codec states exist; else workers start with
+                                     // the servers' values, and codecs without errors to feed back
 
   Version version_of(SliceId slice) const { return slices.empty() ? version : slices[slice].version; }
   Version version_of(SliceId slice, std::size_t server_group) const {
@@ -50,12 +50,12 @@ struct StartPoint {
     return slices.empty() ? steps : slices[slice].steps;
   }
 
-  // What it says of all slices, it says of each.
+  // Fills `slices`, if it is empty, with the state that all slices have.
   void tell_each(std::size_t count) {
     if (slices.empty()) slices.assign(count, {.version = version, .steps = steps, .others = others});
   }
 
-  // `version` and `others` are those of the slices; where all of these are alike, they are not told one by one.
+  // Sets `version` and `others` to the highest of the slices. Empties `slices` if all are alike.
   void sum_up() {
     for (const OfSlice& slice : slices) {
       version = std::max(version, slice.version);
@@ -68,7 +68,7 @@ struct StartPoint {
     if (std::ranges::all_of(slices, alike)) slices.clear();
   }
 
-  // The same for the workers of a server group.
+  // This point with the versions of a server group in place of the first group's, for the workers of that group.
   StartPoint seen_by(std::size_t server_group) const {
     StartPoint seen = *this;
     if (server_group == 0) return seen;
@@ -76,11 +76,12 @@ struct StartPoint {
     for (OfSlice& slice : seen.slices) slice.version = slice.others.at(server_group - 1);
     return seen;
   }
-  // Where whole steps are chosen, of all slices alike: steps of a group below this one are in, or make no version.
+  // All steps of a worker group below this one are in a version, or dropped. Requires: whole steps are chosen.
   std::uint64_t decided(std::size_t group, std::size_t workers) const {
     return least_of(slices.empty() ? steps : slices.front().steps, group, workers);
   }
-  // Where a group goes on: what some of its workers had done already is computed again, and counts once.
+  // The step at which a worker group continues. Some of its workers may have made later steps already: they make them
+  // again, and servers count these once.
   std::uint64_t of_group(std::size_t group, std::size_t workers) const { return least_of(steps, group, workers); }
 
  private:

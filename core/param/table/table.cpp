@@ -23,8 +23,8 @@ const char* Table::unfollowed(const WorkerPlan& plan, const WorkerPlan& first) {
 
 std::string Table::why_not(std::string_view handler, const char* plans, std::uint64_t step) {
   return concat("consistency handler '", handler, "' plans ", plans, " for step ", step,
-                ": not in this version, whose workers send the gradient of each step, and nothing else, or update "
-                "values of their own in every step, and send only gradients, or only differences");
+                ": not in this version, in which workers either send the gradient of every step and nothing else, or "
+                "update values of their own in every step and send only gradients or only differences");
 }
 
 void Table::begin(const StartPoint& beginning) {
@@ -34,7 +34,7 @@ void Table::begin(const StartPoint& beginning) {
   if (shard_) shard_->begin(beginning);
   if (chooser_) chooser_->begin(beginning);
   if (!setup_.replica) return;
-  const bool has_values = beginning.own_values && first_.send_delta; // else the servers have all there is of them
+  const bool has_values = beginning.own_values && first_.send_delta; // else the worker starts with the servers' values
   setup_.replica->begin(has_values ? nullptr : setup_.masters, beginning.steps.at(setup_.group));
   for (const Slice& slice : setup_.slices->all()) news_[slice.param] = true;
 }
@@ -71,7 +71,7 @@ Status Table::update(std::size_t param, std::uint64_t step, double rate) {
   return {};
 }
 
-// The answer to what is asked here also says that the gradient has been read, and may be made anew.
+// The answer to the `get` or `settle` that is sent here also means that the gradient's memory may be written again.
 Status Table::finish_update(std::size_t param, std::uint64_t step, double rate) {
   const Handler& handler = setup_.handlers.of(param);
   bool sends = true;
@@ -97,8 +97,8 @@ Status Table::finish_update(std::size_t param, std::uint64_t step, double rate) 
 }
 
 Result<bool> Table::update_own(std::size_t param, const WorkerPlan& plan, std::uint64_t step, double rate) {
-  const Slice& slice = setup_.slices->of(param).front(); // the only one: several versions can be there
-  if (step < views_[slice.id].sent) return false;        // its value has it: that was the servers'
+  const Slice& slice = setup_.slices->of(param).front(); // the only one: a param with several values is not cut
+  if (step < views_[slice.id].sent) return false;        // the step is in the servers' value, from which this one began
   Replica& replica = *setup_.replica;
   DLHOST_TRY(replica.update(param, step, rate));
   news_[param] = true;
@@ -125,7 +125,7 @@ Status Table::send_update(const Slice& slice, std::uint64_t step, double rate) {
   message.samples = setup_.rows;
   message.version = view.version;
   message.place = setup_.gradients->offset(slice.param);
-  if (const auto& factors = setup_.store->params()[slice.param]->factors) { // of all slices
+  if (const auto& factors = setup_.store->params()[slice.param]->factors) { // the same for all slices of the param
     message.contribution = factors->of_rows ? ContributionKind::rows : ContributionKind::factors;
     if (slice.first == 0) factored_.sent += factors->bytes();
     bytes = factors->bytes();
@@ -148,7 +148,7 @@ Status Table::send_update(const Slice& slice, std::uint64_t step, double rate) {
   return send_to(server);
 }
 
-// What it is based on is the oldest that it computed with.
+// The version in `whole` is the oldest of all versions that the step computed with.
 Status Table::end_step(std::uint64_t step) {
   if (setup_.clip) DLHOST_TRY(setup_.clip->run());
   for (const Kept& kept : kept_) DLHOST_TRY(finish_update(kept.param, step, kept.rate));
@@ -176,7 +176,7 @@ const Slice* Table::unanswered(std::size_t param) const {
   return first == slices.end() ? nullptr : &*first;
 }
 
-// Copies that were made of what was there before are old. Where several versions can be there, a param is one slice.
+// Moves the store to the newest value, whose copies are then made anew. A param with several values is one slice.
 void Table::adopt(std::size_t param) {
   if (!news_[param]) return;
   news_[param] = false;
@@ -201,7 +201,7 @@ Status Table::collect(std::size_t param) {
                                 setup_.store->params()[param]->declared.name, "'");
   DLHOST_TRY(std::move(status));
   awaited_ = no_param;
-  setup_.control->beat(); // should it hang in what it computes now, that is not what it waited for
+  setup_.control->beat(); // shows that the wait is over, in case the worker hangs in the computation that follows
   adopt(param);
   return {};
 }
@@ -216,12 +216,12 @@ Status Table::look() {
     setup_.store->move(moved, setup_.masters->value(param, view.place));
     for (std::size_t slot = 0; slot < moved.history.size(); ++slot)
       setup_.store->move_history(moved, slot, setup_.masters->history(param, slot, view.history));
-    news_[param] = setup_.replica != nullptr; // its own value is what the next step computes with
+    news_[param] = setup_.replica != nullptr; // the next step computes with the worker's own value again
   }
   return {};
 }
 
-// The gradients' memory is the servers' until they have dealt with what they were sent.
+// Settles first: the gradients' memory belongs to the servers until they have processed the updates in it.
 Status Table::flush() {
   if (!setup_.replica) return {};
   DLHOST_TRY(settle());
@@ -233,7 +233,7 @@ Status Table::flush() {
   return {};
 }
 
-// What is asked for already covers all that was sent.
+// A `settle` that has no answer yet already covers all that was sent.
 Status Table::settle() {
   for (const Slice& slice : setup_.slices->all())
     if (views_[slice.id].settling == 0) DLHOST_TRY(ask(slice, Word::settle));
@@ -262,16 +262,16 @@ Status Table::send(std::uint32_t seat, Message message, const Post::Shown& shown
 }
 
 Status Table::serve(const Message& message) {
-  if (!shard_) return Status::corrupt("seat ", setup_.post->seat(), " got a message for a server, which it is not");
+  if (!shard_) return Status::corrupt("seat ", setup_.post->seat(), " has no server, but got a message for one");
   if (chooser_ && message.word == Word::leave) DLHOST_TRY(chooser_->take(message));
   Clock& clock = setup_.host->clock();
   const Nanoseconds begin = clock.now(), before = times_.serving;
   Status status = shard_->take(message);
-  times_.serving = before + (clock.now() - begin); // what it tells itself meanwhile lies within
+  times_.serving = before + (clock.now() - begin); // includes nested calls, for messages to this seat itself
   return status;
 }
 
-// What it serves meanwhile is of no step.
+// The time served during a pause does not count as serving, because it belongs to no step.
 Status Table::rest() {
   Clock& clock = setup_.host->clock();
   const Nanoseconds begin = clock.now(), served = times_.serving;
@@ -310,11 +310,11 @@ Status Table::take(const Message& message) {
     if (message.slice >= views_.size() ||
         message.place >= setup_.masters->values((*setup_.slices)[message.slice].param) ||
         message.step >= setup_.masters->copies().histories)
-      return Status::corrupt("value ", message.place, " of slice ", message.slice, ", which there is not");
+      return Status::corrupt("value ", message.place, " of slice ", message.slice, ", which does not exist");
     View& view = views_[message.slice];
-    if (message.version < view.version) // whatever the handler promises
-      return Status::corrupt("version ", message.version, " of slice ", message.slice, ", behind version ",
-                             view.version, ", which was there before");
+    if (message.version < view.version) // under every handler
+      return Status::corrupt("version ", message.version, " of slice ", message.slice, " arrives after version ",
+                             view.version, ": versions may not decrease");
     view.version = message.version;
     view.place = message.place;
     view.history = message.step;
@@ -325,13 +325,12 @@ Status Table::take(const Message& message) {
   }
   case Word::whole:
   case Word::complete:
-    if (!chooser_)
-      return Status::corrupt("seat ", setup_.post->seat(), " got a message for a chooser, which it is not");
+    if (!chooser_) return Status::corrupt("seat ", setup_.post->seat(), " has no chooser, but got a message for one");
     return chooser_->take(message);
   case Word::settled:
-    if (message.slice >= views_.size()) return Status::corrupt("slice ", message.slice, ", which there is not");
+    if (message.slice >= views_.size()) return Status::corrupt("slice ", message.slice, ", which does not exist");
     if (views_[message.slice].settling == 0)
-      return Status::corrupt("slice ", message.slice, " is settled, and nobody has asked whether");
+      return Status::corrupt("slice ", message.slice, " is settled, but this worker has not asked");
     --views_[message.slice].settling;
     return {};
   default: return setup_.control->take(message);

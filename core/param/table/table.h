@@ -1,5 +1,7 @@
-// The parameter table as one worker sees it. update() returns at once; collect() waits for one param, and what arrives
-// meanwhile is dealt with: also for the shard that sits beside the worker, which has no task of its own.
+// A worker's client of the parameter table. update() returns at once; collect() waits for one param. While it waits it
+// processes arriving messages, also those for the shard beside the worker, because a shard has no task of its own.
+//
+// Thread: the worker's task. Owns: the clip, the replica and the coder of its Setup.
 #pragma once
 
 #include <algorithm>
@@ -18,15 +20,14 @@
 
 namespace dlhost::param {
 
-// Who acts on words that are not the table's, may want a worker that waits to stand still for a while, and looks after
-// the others.
+// Takes the messages that are not the table's. Can ask a waiting worker to pause, and watches the other workers.
 class ControlHandler : public MessageHandler {
  public:
-  virtual bool calls() const = 0;
-  virtual Status attend() = 0;
-  virtual void beat() = 0;    // it gets on, or looks whether it could
-  virtual Status watch() = 0; // it waits
-  // Part of this worker's memory, as it is to be shown to a seat: nothing where that sees it anyway.
+  virtual bool calls() const = 0; // true: the worker shall pause, by attend(), while it waits
+  virtual Status attend() = 0;    // pauses until the worker may continue
+  virtual void beat() = 0;        // sign of life: the worker makes progress, or polls for it
+  virtual Status watch() = 0;     // called while the worker waits: checks the others' signs of life
+  // A part of this worker's memory to send to a seat with a message. Empty if the seat maps that memory.
   virtual Post::Shown shown(std::uint32_t seat, std::size_t place, std::size_t bytes, record::Cargo) = 0;
 };
 
@@ -38,64 +39,64 @@ class Table final : public MessageHandler {
     Store* store = nullptr;
     const Slices* slices = nullptr;
     const Masters* masters = nullptr;
-    const Gradients* gradients = nullptr; // where this worker's lie
+    const Gradients* gradients = nullptr; // the layout of this worker's gradients
     Handlers handlers;
     std::vector<std::uint32_t> seats;                    // of each server
-    std::vector<std::vector<std::uint32_t>> other_seats; // and of each of other groups that gets the same contributions
+    std::vector<std::vector<std::uint32_t>> other_seats; // servers of other groups that get the same contributions
     std::uint16_t group = 0, rank = 0;
-    SampleRange rows;           // its part of each step's samples
-    std::unique_ptr<Clip> clip; // of each step's gradients, before they are sent; null: they are sent as they are made
-    std::unique_ptr<Replica> replica; // of a worker, alone in its group, that has values of its own; null: it has none
-    std::unique_ptr<Coder> coder;     // of what it sends; null: that is sent as it is
+    SampleRange rows;                 // this worker's samples of each step
+    std::unique_ptr<Clip> clip;       // clips a step's gradients before they are sent; null: each is sent when made
+    std::unique_ptr<Replica> replica; // the worker's own values, if it is alone in its group; null: it has none
+    std::unique_ptr<Coder> coder;     // encodes contributions; null: they are not encoded
     ControlHandler* control = nullptr;
   };
   explicit Table(Setup);
-  // What a handler plans for a step that no worker can follow; null: nothing. `first`: the plan of the job's handler
-  // for the first step.
+  // The part of a handler's plan that workers do not support, as text for a message; null: all is supported.
+  // `first`: the plan of the job's handler for the first step.
   static const char* unfollowed(const WorkerPlan&, const WorkerPlan& first);
   static std::string why_not(std::string_view handler, const char* plans, std::uint64_t step);
   static constexpr const char* other_handler = "choose another handler (topology.consistency)";
 
-  // The shard that this worker moves along, and the chooser of whole steps; both may be null.
+  // The shard that this worker runs, and the chooser of whole steps. Either may be null.
   void sit_beside(Shard* shard, Chooser* chooser) {
     shard_ = shard;
     chooser_ = chooser;
   }
   void begin(const StartPoint&);
-  // That this worker has; after look(), when nobody computes: the newest.
+  // The version of a slice that this worker has. After look(), while no worker computes, it is the newest.
   Version version(SliceId slice) const { return views_[slice].version; }
 
-  // The gradient of a param lies where it has to: its servers may have it, at once or, where a step's are clipped
-  // together, at its end. Asks for what the next step needs.
+  // Sends the gradient of a param, and asks for the param's next version. If a step's gradients are clipped together,
+  // end_step() does both. Requires: the gradient is in its place in the worker's memory.
   Status update(std::size_t param, std::uint64_t step, double rate);
-  // Of this worker's last step, where that is clipped by itself.
+  // The gradient norm of this worker's last step, if the worker clips. None: it does not clip, or has made no step.
   std::optional<double> gradient_norm() const { return setup_.clip ? setup_.clip->last_norm() : std::nullopt; }
-  // All of the step is made.
+  // Call it when all updates of the step are made.
   Status end_step(std::uint64_t step);
-  // Until what was asked for is there.
+  // Waits until the servers have answered all requests for the param. Then the store has its value.
   Status collect(std::size_t param);
-  // The newest of all params.
+  // Fetches the newest version of all params into the store.
   Status look();
-  // What this worker keeps for later is sent now.
+  // Sends the gradients that this worker has kept for a later push.
   Status flush();
-  // Until the servers have dealt with all that this worker has sent.
+  // Waits until the servers have processed all that this worker has sent.
   Status settle();
-  // All that is asked for: so it is decided whether what this worker sent makes a version.
+  // Waits for the answers to all `get`. Then it is decided for each update of this worker whether it makes a version.
   Status receive();
-  // That worker makes no more steps. Its group's leader says so, or the run's.
+  // Tells the servers that a worker makes no more steps. Requires: this worker leads the group or the run.
   Status leave(std::uint16_t group, std::uint16_t rank);
-  // What has arrived; waits up to `limit` for something.
+  // Processes arrived messages. Waits up to `limit` for the first.
   Status progress(Nanoseconds limit = 0) {
     setup_.control->beat();
     DLHOST_TRY(setup_.post->progress(*this, limit));
     return limit > 0 ? setup_.control->watch() : Status();
   }
-  // Waits, moving things along, until `done()`.
+  // Processes messages until `done()`.
   template <class Done> Status wait_until(Done done) {
     while (!done()) DLHOST_TRY(progress(longest_wait));
     return {};
   }
-  // The same, of who may be asked to stand still: what it waits for may have to wait for just that.
+  // The same, but the worker pauses when it is asked to: perhaps `done()` cannot become true before that pause.
   template <class Done> Status attend_until(Done done) {
     if (done()) return {};
     Clock& clock = setup_.host->clock();
@@ -105,14 +106,14 @@ class Table final : public MessageHandler {
     return {};
   }
 
-  // The same for what nobody sends word of: it is asked for again and again. Not ok: what that was.
+  // The same for a condition that no message announces: `done()` is polled. Errors: those of `done()`.
   template <class Done> Status ask_until(const Done& done) {
     Clock& clock = setup_.host->clock();
     const Nanoseconds begin = clock.now(), served = times_.serving;
     while (true) {
       DLHOST_ASSIGN(const bool is_so, done());
       if (is_so) break;
-      // The longer it lasts the less often, since others may want the processor.
+      // Polls less often the longer it waits, because other tasks may need the processor.
       DLHOST_TRY(progress(std::min((clock.now() - begin) / 8, longest_pause)));
     }
     times_.waiting += clock.now() - begin - (times_.serving - served);
@@ -123,17 +124,17 @@ class Table final : public MessageHandler {
   Status take(const Message&) override;
   Result<bool> lose(std::uint32_t seat) override { return setup_.control->lose(seat); }
 
-  // Where this worker's time went, so far.
+  // How this worker spent its time so far.
   struct Times {
-    Nanoseconds waiting = 0;    // in attend_until(), with nothing to serve
-    Nanoseconds serving = 0;    // sums, updates, answers
-    Nanoseconds converting = 0; // params and gradients, into the forms that are wanted
-    Nanoseconds rested = 0;     // stood still, because it was to
+    Nanoseconds waiting = 0;    // in attend_until() or ask_until(), without the times below
+    Nanoseconds serving = 0;    // in the shard: sums, updates, answers
+    Nanoseconds converting = 0; // encoding contributions, and copying values into the store's forms
+    Nanoseconds rested = 0;     // in pauses that it was asked for
   };
   const Times& times() const { return times_; }
   void converts(bool begins);
   std::size_t awaited() const { return awaited_; }
-  // The first slice of a param, or of all, whose server has not answered what it was asked; null: all have.
+  // The first slice of a param, or with no_param of all, whose server owes an answer. Null: there is none.
   const Slice* unanswered(std::size_t param) const;
   record::Traffic encoded() const { return setup_.coder ? setup_.coder->traffic() : record::Traffic(); }
   const record::Traffic& factored() const { return factored_; }
@@ -144,14 +145,14 @@ class Table final : public MessageHandler {
   static constexpr Nanoseconds longest_wait = 50'000'000, longest_pause = 1'000'000;
   struct View { // of a slice
     Version version = 0;
-    std::uint64_t sent = 0;             // of steps below this one all is in, though one is made again
-    std::size_t place = 0, history = 0; // which of the masters' values, and of their histories
-    bool asked = false, looked = false; // and not yet answered
-    std::uint32_t settling = 0;         // servers that have not answered
+    std::uint64_t sent = 0;             // updates of steps below this one are in, and are not sent again
+    std::size_t place = 0, history = 0; // index among the masters' values, and among the copies of histories
+    bool asked = false, looked = false; // a `get` or a `look` has no answer yet
+    std::uint32_t settling = 0;         // servers that have not answered `settle` yet
   };
 
   Status finish_update(std::size_t param, std::uint64_t step, double rate);
-  // Of the values of its own. Not so: there is nothing to send.
+  // Updates the worker's own value. Returns false if there is nothing to send.
   Result<bool> update_own(std::size_t param, const WorkerPlan&, std::uint64_t step, double rate);
   Status send_update(const Slice&, std::uint64_t step, double rate);
   Status serve(const Message&);
@@ -159,7 +160,7 @@ class Table final : public MessageHandler {
   bool arrived(std::size_t param) const;
   void adopt(std::size_t param);
   Status ask(const Slice&, Word, std::uint64_t step = 0, Version at_least = 0);
-  // Of what other groups' servers were sent: once they have made that version.
+  // Asks the other groups' servers to answer when they have made that version.
   Status settle_elsewhere(const Slice&, Version);
   Message about(SliceId slice, Word word) const;
 
@@ -167,15 +168,15 @@ class Table final : public MessageHandler {
   Shard* shard_ = nullptr;
   Chooser* chooser_ = nullptr;
   std::vector<View> views_;
-  WorkerPlan first_;          // of the first step: what all handlers agree on
-  std::vector<bool> news_;    // of each param, that the store has not heard of
-  std::vector<bool> fetched_; // of each param, that the worker's own value has not become yet
+  WorkerPlan first_;          // the plan of the first step, the same in all handlers
+  std::vector<bool> news_;    // per param: there is a value that the store does not have yet
+  std::vector<bool> fetched_; // per param: there is a value that the replica does not have yet
   struct Kept {
     std::size_t param = 0;
     double rate = 0;
   };
-  std::vector<Kept> kept_;    // updates of this step, until it ends
-  Version based_on_ = newest; // the oldest version that this step computed with, so far
+  std::vector<Kept> kept_;    // updates of this step that end_step() sends
+  Version based_on_ = newest; // the oldest version that this step has computed with
   Times times_;
   record::Traffic factored_;
   std::size_t awaited_ = no_param; // the param that collect() waits for

@@ -1,5 +1,4 @@
-// Workers that are processes of this machine: `dlhost worker FOLDER SEAT LEADER`, each with sources and plugins of its
-// own.
+// Workers that are processes of this machine, `dlhost worker FOLDER SEAT LEADER`. Each has its own sources and plugins.
 #pragma once
 
 #include <functional>
@@ -28,10 +27,11 @@ class ProcessPool final : public WorkerPool, private Replaceable {
   Status part() override;
   std::string fate(std::uint32_t seat) override { return processes_->fate(seat); }
 
-  // Where a run has lost its leader and may go on: that run's folder, and the worker as it was, unless it has ended.
+  // Called in a worker whose leader is gone, if the run may continue. `run`: the run's folder. The Follower: the worker
+  // in its last state; null if that is destroyed already.
   using Outlives = std::function<Status(const std::string& run, Follower*)>;
-  // What such a process does. `leader`: the number of the one that started it; `joins`: of the group that it joins a
-  // run with that goes on, 0 where it begins with all.
+  // The work of such a process. `leader`: the id of the process that started it. `joins`: the number of the group with
+  // which it joins a running run (Admissions), 0: it begins with all others.
   static Status work(Host&, plugin::Registry&, const config::Job&, const std::string& folder, std::uint32_t seat,
                      int leader, std::uint32_t joins, const Outlives&);
 
@@ -43,7 +43,7 @@ class ProcessPool final : public WorkerPool, private Replaceable {
   Session& leader_;
   std::optional<env::TemporaryFolder> folder_;
   std::optional<FolderAddressBook> address_book_;
-  std::optional<WorkerProcesses> processes_; // of seat 1 and on
+  std::optional<WorkerProcesses> processes_; // from seat 1
 };
 
 } // namespace dlhost::run

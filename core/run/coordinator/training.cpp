@@ -24,7 +24,7 @@ Status Training::prepare() {
   if (workers_) DLHOST_TRY(workers_->join());
   DLHOST_TRY(param::initialize(session_.store(), session_.registry(), session_.activity(),
                                static_cast<std::uint64_t>(job.seed)));
-  if (session_.samples(Phase::train) == 0) return {}; // it takes params and makes no step: else open() refuses the job
+  if (session_.samples(Phase::train) == 0) return {}; // it only loads params: else Session::open() refuses the job
   DLHOST_ASSIGN(feeds_, Feeds::make(session_, *program_, Phase::train, job.train.batch));
   if (workers_) watch_.emplace(session_.host().clock(), *feeds_, workers_->leader());
   DLHOST_ASSIGN(rates_, Rates::make(session_, *feeds_));
@@ -73,7 +73,7 @@ nlohmann::json Training::state() const {
 }
 
 Status Training::kill(std::uint32_t worker) {
-  if (!workers_) return Status::invalid("there is no worker ", worker, ": it is one process, 0");
+  if (!workers_) return Status::invalid("there is no worker ", worker, ": the run is one process, worker 0");
   return workers_->kill(worker);
 }
 
@@ -89,7 +89,7 @@ Status Training::save_to(Checkpoints& checkpoints) {
   return checkpoints.save(progress_.step, state());
 }
 
-// Where there is no room, the training goes on without this checkpoint: false, and the log says so.
+// If the disk is full, training continues without this checkpoint: logs a warning and returns false.
 Result<bool> Training::saved_or_full(Status saved) {
   if (saved.ok()) return true;
   if (saved.code() != Code::no_space) return saved;
@@ -111,25 +111,27 @@ Status Training::save_last() {
                           }});
 }
 
-// Where nothing outlives the dead, the run goes on from the newest point there is.
+// Saves the state that outlived a dead worker as a recovery point. Without such state, the run continues from its
+// newest point.
 void Training::salvage() {
   const auto all = [this]() -> Status {
     DLHOST_ASSIGN(const auto reached, workers_->salvage());
-    judged_ = before_pause_; // the last step is made once more, and what was due after it is still due
+    judged_ = before_pause_; // the last step is repeated, with the evaluations and saves after it
     const nlohmann::json there = moved(state(), session_.job(), *feeds_, reached, workers_->heads());
     return points_->save(there.at("step"), there);
   };
   if (Status status = all(); !status.ok() && status.code() != Code::not_found)
-    session_.host().log().write(LogLevel::warning, concat("what outlived the dead worker is lost: ", status.message()));
+    session_.host().log().write(LogLevel::warning,
+                                concat("the state that outlived the dead worker is not saved: ", status.message()));
 }
 
-// Of workers that begin together.
+// The steps of all workers, if all have made the same number.
 std::vector<std::uint64_t> Training::steps_of_all(std::uint64_t step) const {
   return std::vector<std::uint64_t>(plan::Place::seats(session_.job().topology), step);
 }
 
-// Groups that go at their own pace go on where each was; others than they were begin together, with the version there
-// is.
+// If the consistency handler and the arrangement are those of the checkpoint, each worker continues from its own step.
+// Otherwise all workers begin at the step of the checkpoint, with its version.
 param::StartPoint Training::beginning(const nlohmann::json& state) const {
   const config::Topology& topology = session_.job().topology;
   const std::size_t seats = plan::Place::seats(topology);
@@ -142,7 +144,7 @@ param::StartPoint Training::beginning(const nlohmann::json& state) const {
   beginning.version = workers.at("version");
   const auto versions = workers.value("others", std::vector<Version>());
   if (versions.size() != others) {
-    beginning.others.assign(others, beginning.version); // all have the first one's values
+    beginning.others.assign(others, beginning.version); // all server groups get the first one's values
     return beginning;
   }
   beginning.others = versions;
@@ -193,15 +195,15 @@ Status Training::resume(const param::CheckpointFiles& files, bool rearranged) {
     return Status::corrupt(files.folder, "/manifest.json: its training state is damaged: ", record::json_fault(error));
   }
   if (session_.sharing()) DLHOST_TRY(resume_workers(files));
-  if (progress_.step > 0 && !rearranged) // else nothing was computed otherwise, or that was meant
+  if (progress_.step > 0 && !rearranged) // else no step was computed with the differences, or they are intended
     for (const auto& difference : Checkpoints::differences(files, session_))
-      session_.host().log().write(LogLevel::warning, fmt::format("{}: this run is not quite the one that wrote it: {}",
+      session_.host().log().write(LogLevel::warning, fmt::format("{}: this run differs from the one that wrote it: {}",
                                                                  files.folder, difference));
   if (program_->loss_scale()) program_->loss_scale()->restore(loss_scale_);
-  program_->resume_at(progress_.step - loss_scale_.skipped); // also where it computes in something else from here on
+  program_->resume_at(progress_.step - loss_scale_.skipped); // even if it now computes in another type, without a scale
   DLHOST_TRY(feeds_->move(beginning_.origins));
   DLHOST_TRY(feeds_->seek(progress_.step));
-  DLHOST_ASSIGN(rates_, Rates::make(session_, *feeds_)); // as many steps as are left of it there
+  DLHOST_ASSIGN(rates_, Rates::make(session_, *feeds_)); // anew: the number of steps depends on the feeds' position
   progress_.total_steps = rates_->total_steps();
   return {};
 }
@@ -222,7 +224,7 @@ Status Training::read_all_samples() {
   return {};
 }
 
-// Checkpoints of before say nothing of them.
+// Compares the samples with those in a checkpoint. Checkpoints of older versions have none.
 Status Training::compare_samples(const nlohmann::json& data) const {
   for (std::size_t f = 0; f < samples_.size() && f < data.size(); ++f) {
     if (!data[f].contains("samples")) continue;
@@ -233,19 +235,20 @@ Status Training::compare_samples(const nlohmann::json& data) const {
     if (!now.of_all.empty() && then.of_all.empty())
       session_.host().log().write(LogLevel::warning,
                                   concat("source '", source,
-                                         "': of the samples that the run was trained on a few are known, "
-                                         "since it has not read all for it (--verify); from here on it knows all"));
+                                         "': only a few of the samples that the run was trained on are known, because "
+                                         "it was not started with --verify; from now on all are known"));
     if (now.is_like(then)) continue;
     const std::string differs = now.count == then.count
-                                    ? fmt::format("its {} training samples are others, or in another order", now.count)
-                                    : fmt::format("it has {} training samples, and had {}", now.count, then.count);
-    return Status::invalid("source '", source, "' does not read what the run was trained on so far: ", differs,
-                           ". Bring that data back, or go on with these: --accept-data");
+                                    ? fmt::format("its {} training samples differ, or their order", now.count)
+                                    : fmt::format("it has {} training samples, but had {}", now.count, then.count);
+    return Status::invalid("source '", source, "' does not read the data that the run was trained on: ", differs,
+                           ". Restore that data, or continue with the present data: --accept-data");
   }
   return {};
 }
 
-// Others than they were have nothing of their own there.
+// Reads the workers' own values, if the checkpoint has those of the same workers. Otherwise they start with the
+// servers'.
 Status Training::resume_workers(const param::CheckpointFiles& files) {
   const auto workers = session_.sharing()->own_values();
   if (workers.empty()) beginning_.own_values = false;
@@ -289,20 +292,20 @@ bool Training::due(const config::Cadence& every, Last& last) const {
 
 Status Training::save_due(Outcome& outcome, Observer& observer) {
   const config::Job& job = session_.job();
-  if (is_best_ && keeps_best()) { // evaluated just now: all is settled
+  if (is_best_ && keeps_best()) { // the evaluation has just settled the workers
     DLHOST_ASSIGN(const bool saved, saved_or_full(checkpoints_->save_best(progress_.step, state())));
-    if (!saved) judged_.best = best_before_; // whose params are kept
+    if (!saved) judged_.best = best_before_; // the checkpoint of that one is still there
   }
   is_best_ = false;
   if (checkpoints_ && due(job.checkpoint.every, judged_.saved)) {
-    DLHOST_TRY(hear(outcome, observer, true)); // who goes on from there knows of it
+    DLHOST_TRY(hear(outcome, observer, true)); // the checkpoint includes the evaluation
     DLHOST_ASSIGN(const bool saved, saved_or_full(save()));
     if (!saved) return {};
     written_ = progress_.step;
-    if (job.checkpoint.folder.empty()) secured_ = judged_.saved; // what lies elsewhere may be of another run
+    if (job.checkpoint.folder.empty()) secured_ = judged_.saved; // a folder of the user's may serve another run too
     return {};
   }
-  // What outlives a leader is what servers made: what it judged stands in points.
+  // A dead leader's evaluations survive only in recovery points, so a point follows each evaluation.
   const bool judged =
       job.topology.replicas > 1 && (judged_.validated.step == progress_.step || judged_.tested.step == progress_.step);
   if (!points_ || !(due(job.recovery.every, secured_) || judged)) return {};
@@ -323,7 +326,7 @@ std::string Training::reason_to_stop(const Outcome& outcome) {
   return {};
 }
 
-// The mean of the last fifty steps or so.
+// Smooths the loss exponentially, over about fifty steps.
 void Training::note_loss() {
   for (const auto& metric : program_->metrics())
     if (metric.is_loss && metric.last_count > 0) {
@@ -339,7 +342,7 @@ Status Training::steps(Outcome& outcome, Observer& observer) {
   Clock& clock = session_.host().clock();
   beginning_.ledger = ledger_;
   beginning_.ledger_of = ledger_of_;
-  if (heads_.run != ledger_of_.run) heads_ = {.run = ledger_of_.run, .all = {}, .steps = {}}; // it began elsewhere
+  if (heads_.run != ledger_of_.run) heads_ = {.run = ledger_of_.run, .all = {}, .steps = {}}; // from another run
   before_pause_ = judged_;
   if (workers_) DLHOST_TRY(workers_->begin(beginning_, progress_.total_steps));
   if (workers_ && may_replace_)
@@ -349,7 +352,7 @@ Status Training::steps(Outcome& outcome, Observer& observer) {
   const double before = progress_.seconds;
   const Nanoseconds begin = clock.now();
   Nanoseconds evaluating = 0;
-  // A run that was interrupted in its last step has none left when it is resumed.
+  // A run that was interrupted in its last step has no step left when it is resumed.
   while ((outcome.reason = reason_to_stop(outcome)).empty()) {
     const Nanoseconds step_begin = clock.now();
     DLHOST_ASSIGN(const bool converging, step());
@@ -365,7 +368,7 @@ Status Training::steps(Outcome& outcome, Observer& observer) {
     if (workers_ && observer.asks_after_workers()) DLHOST_TRY(observer.on_workers(progress_, workers_->reports()));
     const Nanoseconds pause = clock.now();
     pace_.add(static_cast<double>(pause - step_begin) * 1e-9);
-    if (checkpoints_ || points_) DLHOST_TRY(look_at_samples()); // once: what is saved tells of them
+    if (checkpoints_ || points_) DLHOST_TRY(look_at_samples()); // only the first call reads; saves include the result
     DLHOST_TRY(evaluate_due(outcome, observer));
     DLHOST_TRY(save_due(outcome, observer));
     evaluating += clock.now() - pause;
@@ -411,7 +414,7 @@ Outcome Training::run(Observer& observer) {
   outcome.progress = progress_;
   outcome.unsaved = unsaved_;
   if (keeps_best()) outcome.best = judged_.best;
-  constexpr std::uint64_t enough_steps = 20; // fewer say more of the batches than of the training
+  constexpr std::uint64_t enough_steps = 20; // with fewer, the loss depends more on the batches than on the training
   constexpr double more_than_noise = 1.05;
   if (first_loss_ && progress_.step >= enough_steps && smoothed_loss_ > more_than_noise * *first_loss_)
     outcome.rise = Outcome::Rise{*first_loss_, smoothed_loss_};
@@ -422,7 +425,7 @@ Outcome Training::run(Observer& observer) {
     outcome.arrivals = workers_->arrivals();
     outcome.encoded = workers_->encoded();
     outcome.factored = workers_->factored();
-    if (outcome.ending != Ending::finished && !lost_) dismiss(); // nobody is to go on with what was stopped
+    if (outcome.ending != Ending::finished && !lost_) dismiss(); // no process may continue a run that was stopped
   }
   if (program_->loss_scale()) outcome.loss_scale = program_->loss_scale()->state();
   outcome.step_median = pace_.median();

@@ -1,5 +1,8 @@
-// The training loop of one worker: steps, evaluations, stops. What it tells goes to an Observer, so that commands,
-// benchmarks and tests watch the same loop.
+// The training loop of the run's leader, or of a worker that trains alone: steps, evaluations, checkpoints, and the
+// reasons to stop. It reports to an Observer, so that commands, benchmarks and tests use the same loop.
+//
+// Order of calls: the setters, prepare(), start() or resume(), run(), dismiss(), part().
+// Thread: one, except kill().
 #pragma once
 
 #include <atomic>
@@ -27,9 +30,9 @@ namespace dlhost::run {
 class Observer {
  public:
   virtual ~Observer() = default;
-  // After each step; cheap unless it prints. `metrics` are the program's running ones.
+  // Called after each step: must be cheap unless it prints. The program has the running metrics.
   virtual Status on_step(const Progress&, program::Program&) = 0;
-  // Where there are several workers: whether it wants to know where they are, and where.
+  // With several workers: if true after a step, on_workers() is called with the workers' reports.
   virtual bool asks_after_workers() { return false; }
   virtual Status on_workers(const Progress&, std::vector<record::WorkerReport>) { return {}; }
   virtual Status on_evaluation(const Progress&, Phase, const Evaluation&) = 0;
@@ -37,7 +40,7 @@ class Observer {
 
 enum class Ending : std::uint8_t { finished, interrupted, standing, diverged, failed };
 
-// What validation found best so far, and where that was.
+// The best validation so far.
 struct Best {
   std::string metric;
   double value = 0;
@@ -47,29 +50,29 @@ struct Best {
 
 struct Outcome {
   Ending ending = Ending::finished;
-  std::string reason; // why it stopped
-  Status error;       // failed: what ended it; the rest is what was reached
+  std::string reason; // the reason why it stopped
+  Status error;       // of Ending::failed; the other members have what was reached
   Progress progress;
-  double seconds = 0;                        // of training since it was resumed, or began
-  double load_seconds = 0;                   // of them, spent waiting for input
-  std::vector<record::WorkerReport> workers; // each, where there are several
-  param::Arrivals arrivals;                  // where some may come too late
-  record::Traffic encoded, factored;         // contributions of this worker that went through a codec, or as factors
+  double seconds = 0;                        // of training, since the start or the resume
+  double load_seconds = 0;                   // of these, the time that it waited for input
+  std::vector<record::WorkerReport> workers; // empty: one worker trained alone
+  param::Arrivals arrivals;                  // counted only if contributions can be late
+  record::Traffic encoded, factored;         // this worker's contributions that were encoded, or sent as factors
   std::optional<program::LossScale::State> loss_scale; // of a net in f16
   double step_median = 0, step_least = 0;              // seconds
-  std::uint64_t started_bytes = 0;                     // resident before the net was made
-  Evaluation validation, test;                         // the last of each; the test is of the best, where one is kept
-  std::optional<Best> best;                            // where one is kept
+  std::uint64_t started_bytes = 0;                     // resident memory before the net was made
+  Evaluation validation, test;                         // the last of each; if a best is kept, the test is of the best
+  std::optional<Best> best;                            // set if a best checkpoint is kept
   struct Rise {
     double from = 0, to = 0;
   };
-  std::optional<Rise> rise;  // of the loss, from the first step to the last ones
-  std::uint64_t unsaved = 0; // checkpoints for which there was no room
+  std::optional<Rise> rise;  // set if the loss has risen from the first step to the last ones
+  std::uint64_t unsaved = 0; // checkpoints that were not written because the disk was full
 };
 
-// What is tried when there is no room for the last params: to save them where they belong, and in another folder.
+// The ways to save the last params after the disk was full: again in the same place, or in another folder.
 struct LastSave {
-  Status full; // why they are not saved
+  Status full; // the error of the first attempt
   std::function<Status()> again;
   std::function<Status(const std::string& folder)> elsewhere;
 };
@@ -78,71 +81,70 @@ class Training {
  public:
   Training(Session& session, const std::atomic<bool>& interrupted) : session_(session), interrupted_(interrupted) {}
 
-  // Where several workers are something else than run_as says.
+  // Replaces the pool of workers that run_as asks for.
   void employ(WorkerPool::Maker make_crew) { make_crew_ = std::move(make_crew); }
-  // Builds the program and the first values; then start() or resume() may replace them.
+  // Builds the program and the initial values, which start() or resume() may replace.
   Status prepare();
-  // Takes the values that the job's [train.init_from] names, if it does; says what it took.
+  // Takes the values that the job's [train.init_from] names, and returns which. None: the job names none.
   Result<std::optional<param::Taken>> start();
-  // The next resume() refuses other samples than the checkpoint is of.
+  // The next resume() refuses a checkpoint of other samples.
   void hold_to_samples() { holds_to_samples_ = true; }
-  // After prepare(): what checkpoints know of the samples, and what a resumed run is held to, is of all of them. Reads
-  // each once.
+  // Reads every sample once, so that checkpoints identify all samples, and hold_to_samples() compares all. Default: a
+  // few samples stand for all. Requires: after prepare().
   Status read_all_samples();
-  // Continues as if it had never stopped: params, histories, data position, what was best.
-  // `rearranged`: by other programs than wrote it, on purpose.
+  // Continues from a checkpoint as if the run had not stopped: params, histories, data position, best validation.
+  // `rearranged`: the arrangement of workers has changed on purpose, so no warning about differences is logged.
   Status resume(const param::CheckpointFiles&, bool rearranged = false);
-  // Checkpoints go there; without it none are written.
+  // Writes checkpoints there. Default: none are written.
   void keep_in(Checkpoints* checkpoints) { checkpoints_ = checkpoints; }
-  // Waits for room for the last params; what it returns is whether they are saved.
+  // Called if the disk is full when the last params are saved: waits for room, and returns ok if they are saved.
   void await_room_by(std::function<Status(const LastSave&)> await) { await_room_ = std::move(await); }
-  // And between them there, for when one of several workers dies.
-  // `at_once`: nothing in the run's folder says how it began.
+  // Writes recovery points there, between checkpoints, for the death of a worker. `at_once`: also at the beginning,
+  // because the run's folder has no other record of the start values.
   void recover_from(Checkpoints* points, bool at_once) {
     points_ = points;
     points_at_once_ = at_once;
   }
-  // Looked at between steps: whether the run is to stand still, so that it can go on in another arrangement. It is
-  // saved there then.
+  // `asked` is called between steps. If it returns true, the run is saved in `points` and stops (Ending::standing), so
+  // that it can continue in another arrangement.
   void stand_still_for(std::function<bool()> asked, Checkpoints* points) {
     asked_ = std::move(asked);
     standing_ = points;
   }
-  // Evaluations while it trains are made beside it, of what is written there for them.
+  // A testing group makes the evaluations during training, of params that are written there.
   void test_beside(Checkpoints* tested) {
     tester_ = std::make_unique<Tester>(session_.host(), session_.registry(), session_.job());
     tested_beside_ = tested;
   }
-  // Where there are several workers: who contributed to which version is written down in that folder
-  // (param/server/ledger.h).
+  // With several workers: servers keep their ledgers in that folder (param/server/ledger.h).
   void keep_ledger_in(std::string folder, record::LedgerOf of) {
     ledger_ = std::move(folder);
     ledger_of_ = std::move(of);
   }
-  // After run(): how far those of all its attempts had come when it was last saved, or ended.
+  // After run(): the heads of the ledgers of all attempts, at the last save or at the end.
   const record::LedgerHeads& heads() const { return heads_; }
-  // Where there are several workers: those that are lost are replaced while the others go on, where that can be.
+  // With several workers: if the job allows it, lost server groups are replaced while the run continues.
   void replace_by(std::function<bool(const Status&)> may, std::function<void(const record::Replacement&)> tell) {
     may_replace_ = std::move(may);
     tell_replaced_ = std::move(tell);
   }
-  // If it is the leader, another goes on with the run in that folder, as soon as it says how the run began.
+  // If this process dies, another one may continue the run in that folder, once the start is recorded there.
   void bequeath(std::string run) { bequeathed_ = std::move(run); }
-  // After run(): its device is lost, and others of the run's processes go on once this one is gone.
+  // After run(): true if the device is lost and other processes continue the run when this one has ended.
   bool is_to_die() const { return lost_; }
-  // Of the workers, where they are processes.
+  // The workers' processes. Empty: they are tasks, or there is one worker.
   std::vector<RunProcess> processes() { return workers_ ? workers_->processes() : std::vector<RunProcess>(); }
-  // One of them, at once; by any task, once it is prepared.
+  // Kills a worker at once. Thread: any. Requires: after prepare().
   Status kill(std::uint32_t worker);
   Outcome run(Observer&);
-  // After run() has come to its end, when all is written down that it came to: until then others can still take the
-  // place of this one.
+  // Tells the other workers that the run is over. Requires: after run(), and the results are written: until then
+  // another process can take this one's place.
   void dismiss() {
     if (workers_) workers_->end();
   }
-  // And waits for the others' processes. Not ok: a plugin's fault ended one of them after its work was done.
+  // Waits until the other workers' processes have ended. Errors: a plugin's fault ended one of them after its work.
   Status part() { return workers_ ? workers_->part() : Status(); }
-  // A checkpoint of the state as it is.
+  // Writes a checkpoint of the present state.
   Status save() { return save_to(*checkpoints_); }
 
   const Progress& progress() const { return progress_; }
@@ -159,10 +161,10 @@ class Training {
   Status evaluate_due(Outcome&, Observer&);
   void judge(const Progress& at, const Evaluation&);
   void learn(Outcome&, Phase, const Progress& at, Evaluation);
-  // Whether there is a checkpoint of the best.
+  // True if a checkpoint of the best validation is kept.
   bool keeps_best() const { return checkpoints_ && judged_.best && session_.job().checkpoint.best != "none"; }
   Status test_best(const param::CheckpointFiles&, Outcome&, Observer&);
-  // From the testing group, if there is one; `wait`: also what is not there yet.
+  // Takes results of the testing group, if there is one. `wait`: waits for the results that are still to come.
   Status hear(Outcome&, Observer&, bool wait);
   Status ask(bool validates, bool tests);
   Result<Evaluation> evaluate(Phase, Observer&);
@@ -178,7 +180,7 @@ class Training {
   Status settle();
   nlohmann::json state() const;
 
-  // When something is due again.
+  // The position at which something was done last, to decide when it is due again.
   struct Last {
     std::uint64_t step = 0;
     double epoch = 0, seconds = 0;
@@ -189,12 +191,12 @@ class Training {
   Session& session_;
   const std::atomic<bool>& interrupted_;
   WorkerPool::Maker make_crew_ = WorkerPool::make;
-  std::unique_ptr<Workers> workers_; // null: one
+  std::unique_ptr<Workers> workers_; // null: one worker trains alone
   std::vector<std::uint64_t> steps_of_all(std::uint64_t step) const;
-  param::StartPoint beginning_; // of them
+  param::StartPoint beginning_; // of the workers
   program::Program* program_ = nullptr;
   std::unique_ptr<Feeds> feeds_;
-  std::optional<StepWatch> watch_; // of one of several workers
+  std::optional<StepWatch> watch_; // set if there are several workers
   std::optional<Rates> rates_;
   std::uint64_t started_bytes_ = 0;
   Progress progress_;
@@ -210,27 +212,27 @@ class Training {
   Checkpoints* standing_ = nullptr;
   std::unique_ptr<Tester> tester_; // null: the leader evaluates
   Checkpoints* tested_beside_ = nullptr;
-  std::string bequeathed_, ledger_; // run; folder
+  std::string bequeathed_, ledger_; // folders of the run and of the ledgers
   record::LedgerOf ledger_of_;
   record::LedgerHeads heads_;
-  bool lost_ = false; // its device
+  bool lost_ = false; // the device is lost
   std::function<bool(const Status&)> may_replace_;
   std::function<void(const record::Replacement&)> tell_replaced_;
-  // What the pause behind a step decides; where a worker dies in it, the step and its pause are made once more.
+  // State that evaluations and saves after a step change. If a worker dies during them, the step and they are repeated.
   struct Judged {
     Last validated, tested, saved;
-    std::optional<Best> best; // of what checkpoint.best_by names; none yet, or none that was finite
-    std::int64_t worse = 0;   // evaluations since
+    std::optional<Best> best; // by the metric of checkpoint.best_by; none: there is no finite one yet
+    std::int64_t worse = 0;   // evaluations since the best
   };
-  Judged judged_, before_pause_;
-  std::optional<Best> best_before_; // the newest evaluation
-  Last secured_;
-  bool is_best_ = false; // the newest evaluation was
+  Judged judged_, before_pause_;    // before_pause_: as it was before the step
+  std::optional<Best> best_before_; // the best before the newest evaluation
+  Last secured_;                    // the last save from which the run could recover
+  bool is_best_ = false;            // the newest evaluation is the best
   double smoothed_loss_ = 0;
   std::optional<double> first_loss_;     // none: the run was resumed
-  program::LossScale::State loss_scale_; // as it was resumed with
+  program::LossScale::State loss_scale_; // at the resume
   bool has_loss_ = false;
-  std::vector<SamplesPrint> samples_; // of each source; empty: nobody has looked at them
+  std::vector<SamplesPrint> samples_; // per source; empty: not computed yet
   bool holds_to_samples_ = false;
 };
 

@@ -1,4 +1,4 @@
-// The workers beside the leader, as what a job wants them: tasks of this process, or processes of this machine.
+// The workers of a run except the leader: tasks of this process or processes of this machine, as the job asks for.
 #pragma once
 
 #include <functional>
@@ -12,37 +12,37 @@
 
 namespace dlhost::run {
 
-// Workers whose processes can be replaced while the others go on (replacing.h).
+// Workers whose processes can be replaced while the run continues (replacing.h).
 class Replaceable {
  public:
   virtual ~Replaceable() = default;
   virtual bool has_ended(std::uint32_t seat) = 0;
-  // One that has, in the group of that number (roster.h, Admissions).
+  // Starts a new process for a seat. `number`: of its new group (Admissions). Requires: has_ended(seat).
   virtual Status restart(std::uint32_t seat, std::uint32_t number) = 0;
 };
 
 class WorkerPool {
  public:
   using Maker = std::function<Result<std::unique_ptr<WorkerPool>>(Session& leader)>;
-  // run_as says which.
+  // Makes the pool that the job's run_as asks for.
   static Result<std::unique_ptr<WorkerPool>> make(Session& leader);
-  // Until all have ended; they were told to.
+  // Waits until all workers have ended. Requires: they were told to end.
   virtual ~WorkerPool() = default;
 
   virtual AddressBook& address_book() = 0;
-  // The leader's card is on the roster.
+  // Starts the workers. Requires: the leader's contact is in the address book.
   virtual Status start() = 0;
-  // Who survives the leader may go on with the run in that folder.
+  // If the leader dies, a surviving worker may continue the run in that folder.
   virtual Status bequeath(const std::string& run) = 0;
-  // Null: none can be replaced.
+  // Null: workers cannot be replaced.
   virtual Replaceable* replaceable() { return nullptr; }
-  // From the second on, where they are processes.
+  // The processes of workers from the second on. Empty: they are tasks.
   virtual std::vector<RunProcess> processes() { return {}; }
-  // Not ok: one of them has ended, though nobody said that it is over.
+  // Errors: gone if a worker has ended before the run's end.
   virtual Status look() { return {}; }
-  // They were told that it is over: until all have ended. Not ok: a plugin's fault ended one of them.
+  // Waits until all workers have ended. Requires: they were told to end. Errors: a plugin's fault ended one of them.
   virtual Status part() { return {}; }
-  // What is known of a worker that is gone: how it ended, and its last words.
+  // How a worker that is gone ended, with the last lines that it printed.
   virtual std::string fate(std::uint32_t seat) = 0;
 };
 

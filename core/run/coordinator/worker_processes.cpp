@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t last_words = 2000;
 constexpr Nanoseconds given_to_end = 10'000'000'000;
 
-// What is no failure says nothing of why a process ended.
+// The output without its lines of level info, which do not explain why a process ended.
 std::string without_info(std::string_view words) {
   std::string rest;
   while (!words.empty()) {
@@ -22,7 +22,7 @@ std::string without_info(std::string_view words) {
   return rest;
 }
 
-// From the first line of dlhost itself on, which says what has gone wrong; else the end, whoever said it.
+// The part of the output that explains a failure: from the first error line of dlhost itself; without one, the end.
 std::string why_in(const std::string& words) {
   constexpr std::string_view mark = "\ndlhost: ";
   const auto line = words.starts_with(mark.substr(1)) ? 0 : words.find(mark);
@@ -55,11 +55,11 @@ Status WorkerProcesses::start(std::uint32_t seat) {
   return {};
 }
 
-// What it said goes to the log, and is not taken for the words of the next.
+// Moves the old process's output to the log, so that it is not taken for that of the new process.
 Status WorkerProcesses::restart(std::uint32_t seat, std::uint32_t number) {
   const std::scoped_lock lock(guard_);
   Worker* const worker = find(seat);
-  if (!worker) return Status::internal("worker ", seat, " is started anew, and was never started");
+  if (!worker) return Status::internal("worker ", seat, " is to be restarted, but was never started");
   log_words(seat);
   DLHOST_TRY(host_.disk().write_text(words_of(seat), ""));
   DLHOST_ASSIGN(worker->process, run(seat, number));
@@ -78,7 +78,7 @@ void WorkerProcesses::kill(std::uint32_t seat) {
   if (Worker* worker = find(seat)) worker->process->kill();
 }
 
-// Who has ended before it came to the roster never will.
+// A worker that has ended will not put its contact into the address book: waiting for it would not end.
 Status WorkerProcesses::look() {
   const std::scoped_lock lock(guard_);
   for (const Worker& worker : workers_)
@@ -121,7 +121,7 @@ bool WorkerProcesses::all_ended() {
   return std::ranges::all_of(workers_, [](const Worker& worker) { return worker.process->ended().has_value(); });
 }
 
-// All have the same time.
+// All processes have the same deadline.
 Status WorkerProcesses::end() {
   const std::scoped_lock lock(guard_);
   Clock& clock = host_.clock();
@@ -134,7 +134,7 @@ Status WorkerProcesses::end() {
           Status::internal("worker ", worker.seat, " had done its work, and failed as it ended: ", fate_of(worker));
     log_words(worker.seat);
   }
-  workers_.clear(); // which ends those that are there still
+  workers_.clear(); // kills the processes that still run
   return status;
 }
 

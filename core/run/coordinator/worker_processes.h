@@ -1,5 +1,5 @@
-// Workers of one machine that are processes: `dlhost worker FOLDER SEAT LEADER`, started by this one, which looks after
-// them. Used by several tasks.
+// Worker processes of this machine, `dlhost worker FOLDER SEAT LEADER`, which this process starts and watches.
+// Thread: any; calls are guarded by a lock.
 #pragma once
 
 #include <memory>
@@ -16,33 +16,33 @@ namespace dlhost::run {
 
 class WorkerProcesses {
  public:
-  // They meet in that folder, and find plugins where this process does.
+  // The workers meet in that folder, and search plugins where this process does.
   WorkerProcesses(Host& host, plugin::Registry& registry, std::string folder)
       : host_(host), registry_(registry), folder_(std::move(folder)) {}
 
   Status start(std::uint32_t seat);
-  // One that has ended, anew, in the group of that number (roster.h, Admissions).
+  // Starts a new process for a seat. `number`: of its new group (Admissions). Requires: its process has ended.
   Status restart(std::uint32_t seat, std::uint32_t number);
   bool has_ended(std::uint32_t seat);
-  // Ends one at once, if it is one of these.
+  // Kills the process of a seat at once, if it is one of these.
   void kill(std::uint32_t seat);
-  // Not ok: one of them has ended.
+  // Errors: gone if a process has ended.
   Status look();
-  // How one ended, and its last words; empty: it is none of these.
+  // How the process of a seat ended, with the last lines that it printed. Empty: it is none of these.
   std::string fate(std::uint32_t seat);
-  std::vector<int> numbers() const;
-  // Those that have ended, each told once.
+  std::vector<int> numbers() const; // process ids
+  // The seats whose processes have ended since the last call.
   std::vector<std::uint32_t> newly_ended();
   bool all_ended();
-  // Until all have ended by themselves, for ten seconds; who has not by then is ended. What they said goes to the log.
-  // Not ok: a plugin's fault ended one of them.
+  // Waits up to ten seconds until all processes have ended, then kills the rest. Writes their output to the log.
+  // Errors: internal if a plugin's fault ended one of them.
   Status end();
 
  private:
   struct Worker {
     std::uint32_t seat = 0;
     std::unique_ptr<env::Process> process;
-    bool told = false;
+    bool told = false; // newly_ended() has returned it
   };
   std::string words_of(std::uint32_t seat) const { return concat(folder_, "/worker-", seat, ".log"); }
   Worker* find(std::uint32_t seat);
@@ -53,7 +53,7 @@ class WorkerProcesses {
   Host& host_;
   plugin::Registry& registry_;
   const std::string folder_;
-  mutable std::mutex guard_; // a process is looked after by several tasks
+  mutable std::mutex guard_; // for all below
   std::vector<Worker> workers_;
 };
 

@@ -1,4 +1,5 @@
-// All workers of a run, seen from its leader, which trains as if it were alone and tells the others what to do.
+// All workers of a run, for its leader. The leader trains like a single worker, and directs the others by this class.
+// Thread: the leader's, except kill().
 #pragma once
 
 #include <memory>
@@ -14,44 +15,45 @@ namespace dlhost::run {
 
 class Workers {
  public:
-  // The leader's session gets its place; its program is not made yet.
+  // Gives the leader's session its place. Requires: its program is not made yet.
   static Result<std::unique_ptr<Workers>> make(Session& leader, const WorkerPool::Maker&);
   // Ends the others' work and waits for them.
   ~Workers();
 
-  // The leader's program is made: the others make theirs.
+  // Starts the other workers, which make their programs. Requires: the leader's program is made.
   Status join();
-  // All values are there; so many steps are to be done (0: not known).
+  // Starts training. `until`: the number of steps of the run, 0 if unknown. Requires: the values are in the store.
   Status begin(const param::StartPoint&, std::uint64_t until);
-  // Should this process die, the others may go on with the run in that folder.
+  // If this process dies, the others may continue the run in that folder.
   Status bequeath(const std::string& run) { return pool_->bequeath(run); }
   std::vector<RunProcess> processes() { return pool_->processes(); }
-  // At once; by any task.
+  // Kills a worker at once. Thread: any. Errors: invalid if there is no such worker, or if it is the leader.
   Status kill(std::uint32_t worker);
-  // After settle(): where it could begin once more.
+  // The point from which the run could start again. Requires: after settle().
   const param::StartPoint& reached() const { return leader_->reached(); }
-  // And how far the servers' ledgers had come.
+  // The heads of the servers' ledgers at that point.
   const record::LedgerHeads& heads() const { return leader_->heads(); }
 
-  // Server groups that are lost are replaced while the others go on, where that can be.
+  // If the job allows it, server groups that are lost are replaced while the run continues.
   void replace_by(Replacing::Terms);
 
-  // Around each step of the leader's.
+  // go() before each step of the leader, gather() after it.
   Status go(std::uint64_t step, double rate);
   Status gather(std::uint64_t step, std::vector<program::Metric>& metrics);
   std::vector<record::WorkerReport> reports() const { return leader_->reports(); }
-  // All updates are made, and nobody computes until the next go().
+  // Waits until all updates are made. No worker computes until the next go().
   Status settle();
-  // The leader has made its steps: the others make theirs.
+  // Waits until the other workers have made their steps too. Requires: the leader has made `steps` steps.
   Status finish(std::uint64_t steps);
 
-  // One of them is gone: the others come to their end, and what outlives all of them is in the store.
+  // After a worker's death: stops the other workers, and reads the state that outlived them all into the store.
+  // Errors: not_found if no state outlives workers.
   Result<param::StartPoint> salvage();
-  // The others' work is over.
+  // Tells the other workers that the run is over.
   void end();
-  // After end(): until they are gone. Not ok: a plugin's fault ended one of them.
+  // Waits until they have ended. Requires: after end(). Errors: a plugin's fault ended one of them.
   Status part() { return pool_->part(); }
-  // What is known of a failure that a message brought, or that of a worker brought about.
+  // The status, and if a worker is gone, how it ended.
   Status explained(Status);
   Worker& leader() { return *leader_; }
   param::Arrivals arrivals() const { return leader_->arrivals(); }
@@ -61,14 +63,14 @@ class Workers {
  private:
   explicit Workers(std::unique_ptr<WorkerPool> pool) : pool_(std::move(pool)) {}
 
-  Status or_who_died(Status);
+  Status or_who_died(Status); // the status, or if it is an error and a worker has died, that
 
   std::unique_ptr<WorkerPool> pool_;
   std::unique_ptr<Worker> leader_;
   std::optional<Replacing> replacing_;
   bool begun_ = false;
-  bool settled_ = true;     // nobody computes
-  std::uint64_t until_ = 0; // steps of all
+  bool settled_ = true;     // no worker computes
+  std::uint64_t until_ = 0; // number of steps of the run
 };
 
 } // namespace dlhost::run

@@ -17,14 +17,14 @@ std::string begin_name_of(std::uint32_t joins) {
 }
 std::string admission_name(std::uint32_t joins) { return concat("admission-", joins, ".json"); }
 
-// Keys are bytes, which JSON has no words for.
+// Keys are bytes: JSON stores them as hexadecimal text.
 std::vector<std::string> hex(const std::vector<std::string>& keys) {
   std::vector<std::string> texts;
   for (const auto& key : keys) texts.push_back(env::hex(key));
   return texts;
 }
 
-// What is no such text makes no key of anything.
+// Malformed text gives an empty key.
 std::string from_hex(const std::string& text) { return env::from_hex(text).value_or(""); }
 
 std::vector<std::string> all_from_hex(const std::vector<std::string>& texts) {
@@ -116,7 +116,7 @@ Result<param::StartPoint> FolderAddressBook::begun() {
 }
 
 Status FolderAddressBook::meet(std::uint32_t seat, const Meanwhile& meanwhile) {
-  if (number() > 0) return {}; // the others have met
+  if (number() > 0) return {}; // this process joins a running run, whose workers have met
   const auto name = [&](std::uint32_t who) { return met_name(who, met_[seat]); };
   DLHOST_TRY(host_.disk().write_text(at(name(seat)), "here\n"));
   for (std::uint32_t other = 0; other < seats(); ++other) DLHOST_TRY(await(name(other), meanwhile).status());
@@ -124,7 +124,7 @@ Status FolderAddressBook::meet(std::uint32_t seat, const Meanwhile& meanwhile) {
   return {};
 }
 
-// Nor is what one that came to nothing has said.
+// Removes the old contacts of the seats, and the failure that an earlier attempt to join may have reported.
 Status FolderAddressBook::invite(std::span<const std::uint32_t> seats) {
   Disk& disk = host_.disk();
   DLHOST_TRY(MeetingFolder::forget_failure(disk, folder_));

@@ -1,5 +1,5 @@
-// The roster of workers that are processes of one machine: files in a folder of their own, each written once and whole.
-// It is looked at again and again while they meet, which is for fractions of a second, and not at all afterwards.
+// The address book of workers that are processes of one machine: files in a folder of their own, each written once, as
+// a whole. Workers poll the folder while they meet, which takes fractions of a second, and not afterwards.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,9 @@ namespace dlhost::run {
 
 class FolderAddressBook final : public AddressBook, private Admissions {
  public:
-  // `look`: asked whenever it waits; not ok: somebody is gone who has left no word. `end`: ends the process of a seat,
-  // as far as that is this one's business. `joins`: the number of the group that this process joins with, 0 where it
-  // began with all; none: groups that are lost are not replaced.
+  // `look`: called while it waits; an error ends the wait: a process has died without calling fail(). `end`: ends the
+  // process of a seat, if this process may. `joins`: the number of the group with which this process joins a running
+  // run, 0: it began with all others. None: lost groups are not replaced.
   FolderAddressBook(Host& host, std::string folder, Posting posting, std::function<Status()> look,
                     std::function<void(std::uint32_t)> end, std::optional<std::uint32_t> joins = {})
       : host_(host), folder_(std::move(folder)), posting_(std::move(posting)), look_(std::move(look)),
@@ -38,7 +38,7 @@ class FolderAddressBook final : public AddressBook, private Admissions {
   void fail(const Status&) override;
   Status failure() override;
 
-  // The files, whose names those who bring them to other machines know.
+  // Names of the files, for the code that copies them to other machines.
   static std::string card_name(std::uint32_t seat) { return concat("card-", seat, ".json"); }
   static std::string met_name(std::uint32_t seat, int time) { return concat("met-", seat, "-", time); }
   static constexpr const char* begin_name = "begin.json";
@@ -58,7 +58,7 @@ class FolderAddressBook final : public AddressBook, private Admissions {
   const std::function<Status()> look_;
   const std::function<void(std::uint32_t)> end_;
   const std::optional<std::uint32_t> joins_;
-  std::vector<int> met_; // how often each has come
+  std::vector<int> met_; // per seat: its number of meetings
 };
 
 } // namespace dlhost::run

@@ -1,5 +1,5 @@
-// The folder in which the workers of one machine meet: the job, where each of them is, the job's secret, and the files
-// of their roster (folder_roster.h). Its owner alone reads it.
+// The folder in which the workers of one machine meet. It has the job, the posting (below), and the files of their
+// address book (folder_address_book.h). Only the owner of the folder can read it, because it has the job's secret.
 #pragma once
 
 #include <string>
@@ -12,14 +12,13 @@
 
 namespace dlhost::run {
 
-// What workers are told of all of them.
+// The facts that each worker needs about all workers.
 struct Posting {
   std::vector<std::uint32_t> machines; // of each seat
   env::Secret secret{};
-  bool by_leader = true; // the first worker is the process that started these
-  // Which attempt of the run, where several have one secret; and what their machine is called, where there are others.
-  std::uint32_t epoch = 0;
-  std::string host_name = {};
+  bool by_leader = true;      // the first worker is the process that started these
+  std::uint32_t epoch = 0;    // the attempt of the run, if several attempts have the same secret
+  std::string host_name = {}; // their machine's name; empty: there is one machine
 };
 
 class MeetingFolder {
@@ -28,12 +27,12 @@ class MeetingFolder {
   static Status write(Disk&, const std::string& folder, const config::Job&, const Posting&);
   static Status write_posting(Disk&, const std::string& folder, const Posting&);
   static Result<Posting> read_posting(Disk&, const std::string& folder);
-  // Why they cannot begin, if somebody has said so; the first reason counts.
+  // The first reason that fail() recorded why the workers cannot begin. Ok: there is none.
   static Status failure(Disk&, const std::string& folder);
   static void fail(Disk&, const std::string& folder, const Status&);
   static Status forget_failure(Disk&, const std::string& folder);
 
-  // A reason as it is written down, and sent to other machines.
+  // A reason as text, for the file and for other machines, and back.
   static std::string words_of(const Status&);
   static Status status_of(const std::string& words);
 };

@@ -15,7 +15,7 @@ namespace dlhost::run {
 namespace {
 
 constexpr Nanoseconds to_meet = 120'000'000'000, to_look = 10'000'000'000, to_leave = 15'000'000'000;
-constexpr Nanoseconds to_go = 10'000'000'000; // for a member to go when its workers are not needed any more
+constexpr Nanoseconds to_go = 10'000'000'000; // the time in which a member must leave when its workers are not needed
 constexpr Nanoseconds pause_in_leaving = 20'000'000;
 constexpr std::size_t piece = dlhost::Session::largest_value;
 constexpr std::size_t most_pieces = 4096;
@@ -116,7 +116,8 @@ Status Members::try_to_lead() {
   return {};
 }
 
-// A departure begins another epoch, in which the remaining members have not been told yet. So it is told again.
+// Announces the end until no other member is left. A departure begins a new epoch, whose members do not know of earlier
+// announcements.
 void Members::dismiss(Clock& clock, std::string_view why) {
   for (const Nanoseconds end = clock.now() + to_leave; clock.now() < end; clock.sleep(pause_in_leaving)) {
     if (!look().ok() || members_.size() <= 1) break;
@@ -124,7 +125,7 @@ void Members::dismiss(Clock& clock, std::string_view why) {
   }
 }
 
-// Groups the members by host, in whatever order their ranks are, so that machine numbers ascend with the seats.
+// Sorts the members by host, in any order of ranks, so that machine numbers ascend with the seats. The leader is first.
 Assignment Assignment::of(std::vector<Member> members, std::uint32_t leader, std::uint32_t seats) {
   const auto first = std::ranges::find(members, leader, &Member::rank);
   if (first != members.end()) std::rotate(members.begin(), first, first + 1);

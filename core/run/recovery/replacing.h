@@ -1,15 +1,15 @@
-// The run's leader looks after server groups that are lost while the others go on (docs/decisions/losses.md): it ends
-// what is left of such a group, starts its processes anew, and lets them in.
+// Replaces server groups that are lost while the run continues (docs/decisions/losses.md), for the run's leader. It
+// ends the processes that are left of such a group, starts new ones, and admits them to the run. The stages of a group:
 //
-//   ending     some of the group's processes are gone, the others are ended
-//   coming     new ones are started, and prepare
-//   admitting  all others are told to reach them
+//   ending     some of its processes are gone; the leader ends the others
+//   coming     its new processes have started, and prepare
+//   admitting  all other processes connect to them
 //   joining    they take the values from the others
 //
-// A group whose new processes die goes back to `ending`. One group at a time is let in, and none while the others are
-// held.
+// A group whose new processes die goes back to `ending`. Only one group at a time is admitted, and none while the other
+// workers are held.
 //
-// Thread: the leader's. Owns nothing of what it is given.
+// Thread: the leader's. Owns: none of the constructor's arguments.
 #pragma once
 
 #include <functional>
@@ -24,26 +24,25 @@ namespace dlhost::run {
 
 class Replacing {
  public:
-  // What a run says to it, and hears.
   struct Terms {
-    std::function<bool(const Status& why)> may;           // go on without the dead, and replace them
-    std::function<void(const record::Replacement&)> tell; // they are replaced
-    std::function<std::uint64_t()> step;                  // of the leader
+    std::function<bool(const Status& why)> may;           // true: continue without the lost group, and replace it
+    std::function<void(const record::Replacement&)> tell; // called when a group is replaced
+    std::function<std::uint64_t()> step;                  // the leader's present step
   };
   Replacing(Host& host, WorkerPool& pool, Worker& leader, Terms terms)
       : host_(host), pool_(pool), leader_(leader), terms_(std::move(terms)) {}
 
-  // Called again and again. Not ok: the run does not go on like that.
+  // Advances the replacement of each lost group. Call it often. Errors: `may` refuses, or a group cannot be restarted.
   Status look();
 
  private:
   enum class Stage : std::uint8_t { ending, coming, admitting, joining };
   struct Lost {
-    std::uint32_t group = 0; // of servers
+    std::uint32_t group = 0; // the server group
     Stage stage = Stage::ending;
-    std::uint32_t number = 0; // of its new processes (roster.h, Admissions)
-    Nanoseconds since = 0, started = 0;
-    std::vector<std::uint64_t> made; // by each worker, then
+    std::uint32_t number = 0;           // of its new processes (Admissions)
+    Nanoseconds since = 0, started = 0; // times of the loss and of the new processes' start
+    std::vector<std::uint64_t> made;    // per worker: the steps that it had made at the loss
     record::Replacement told;
   };
   void find_lost();
@@ -57,7 +56,7 @@ class Replacing {
   Worker& leader_;
   const Terms terms_;
   std::vector<Lost> lost_;
-  std::uint32_t numbers_ = 0; // of groups that were started anew
+  std::uint32_t numbers_ = 0; // the last number given to a restarted group
 };
 
 } // namespace dlhost::run

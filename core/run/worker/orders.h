@@ -1,5 +1,5 @@
-// Whose word a worker goes by: the run's leader's and, where groups make steps by themselves, that of its group's.
-// Whoever else says such a thing is mistaken, or no worker of this run.
+// The workers whose orders a worker obeys: the run's leader and, if groups make steps by themselves, its group's leader.
+// An order of any other worker is an error, or comes from outside the run.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace dlhost::run {
 
 struct Orders {
-  std::uint32_t leader = param::leading_seat; // who leads this one; of who leads a group: the run's leader
+  std::uint32_t leader = param::leading_seat; // of this worker; of a group's leader: the run's leader
 
   bool may_come(param::Word word, std::uint32_t seat) const {
     switch (word) {
@@ -19,7 +19,7 @@ struct Orders {
     case param::Word::free:
     case param::Word::hold: return seat == leader;
     case param::Word::stop: return seat == leader || seat == param::leading_seat;
-    default: return true; // anyone's
+    default: return true; // any worker may send it
     }
   }
 };

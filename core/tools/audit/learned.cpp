@@ -1,4 +1,4 @@
-// What is in a slice of one server group of what the others have made of theirs.
+// Computes which changes of other server groups a version of a slice contains.
 #include <algorithm>
 
 #include "tools/audit/audit.h"
@@ -8,7 +8,7 @@ namespace {
 
 using Exchanges = Audit::Exchanges;
 
-// The same slice in all server groups, since the run began for that time.
+// One slice in all server groups, in one attempt of the run.
 class Attempt {
  public:
   Attempt(std::vector<const Audit::Slice*> slices, std::size_t time)
@@ -39,15 +39,15 @@ class Attempt {
     const auto found = std::ranges::find(all, time_, &Exchanges::time);
     return found == all.end() ? nullptr : &*found;
   }
-  // An exchange that all took part in. What one has not written down is not known to be in.
+  // Takes all exchanges up to this number, of all groups. An exchange that a group has not recorded is not counted.
   void hear_all(std::uint64_t number) {
     for (std::size_t group = 0; group < slices_.size(); ++group)
       if (const Exchanges* of = exchanges(group))
         for (const auto& record : of->exchanged)
           if (record.number <= number) learned_[group] = std::max(learned_[group], record.learned);
   }
-  // Parts that were told to `to`: each holds what its sender had learned, and what that one had heard. Groups that
-  // gossip are a graph without loops, whatever a file says.
+  // Takes the parts that were sent to group `to`, and the parts that these contain. `links` bounds the recursion: the
+  // graph of gossip has no cycles, but a file may be wrong.
   void hear(std::size_t to, const std::vector<param::Ledger::Heard>& heard, std::size_t links = 0) {
     if (++links >= slices_.size()) return;
     for (const auto& [from, parts] : heard) {
@@ -61,7 +61,7 @@ class Attempt {
       hear_of_lost(told->outlived);
     }
   }
-  // What such groups had learned, as the others found it.
+  // Takes the changes of lost groups, as the other groups have recorded them.
   void hear_of_lost(const std::vector<param::Ledger::Outlived>& outlived) {
     for (const auto& [group, version] : outlived)
       if (group < learned_.size()) learned_[group] = std::max(learned_[group], version);
@@ -75,11 +75,11 @@ class Attempt {
 } // namespace
 
 std::vector<Version> Audit::learned(const Slice& slice, Version version) const {
-  std::vector<const Slice*> groups; // as they are sorted
+  std::vector<const Slice*> groups; // in the order of server groups
   for (const Slice& one : slices)
     if (one.id == slice.id) groups.push_back(&one);
   const auto own = static_cast<std::size_t>(std::ranges::find(groups, &slice) - groups.begin());
-  // The last that began no later: all were one then.
+  // The last attempt that began with this version or an earlier one. All groups had the same values when it began.
   const auto last = std::ranges::find_if(slice.exchanges.rbegin(), slice.exchanges.rend(),
                                          [&](const Exchanges& one) { return one.begun <= version; });
   const std::size_t time = last == slice.exchanges.rend() ? 0 : last->time;

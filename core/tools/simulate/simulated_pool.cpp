@@ -9,10 +9,10 @@
 namespace dlhost::tools {
 namespace {
 
-constexpr Nanoseconds to_end = 10'000'000'000; // that a process is given when all is over
+constexpr Nanoseconds to_end = 10'000'000'000; // the time in which a process must end when the run is over
 constexpr Nanoseconds end_pause = 1'000'000;
 
-// What a worker's process does. All that it is given outlives it, the leader's own things do not.
+// The work of a worker's process. Requires: the members outlive it; the leader's objects do not.
 struct Work {
   env::simulated::World& world;
   Host& host;
@@ -20,8 +20,8 @@ struct Work {
   const config::Job& job;
   std::string folder;
   std::uint32_t seat;
-  int leader;          // process
-  std::uint32_t joins; // with the group of that number; 0: begins with all
+  int leader;          // the leader's process
+  std::uint32_t joins; // number of the group with which it joins a running run; 0: it begins with all others
   std::shared_ptr<Succession> succession;
 
   void operator()() const {
@@ -45,7 +45,7 @@ struct Work {
     const bool in_time = inherits();
     if (in_time)
       follower->salvage(succession->run, [](std::uint32_t) {}).ignore("the run goes on from the newest point, then");
-    follower.reset(); // that takes a while, too
+    follower.reset(); // takes time, in which the leader may die
     if (world.lives() && (in_time || inherits())) succession->take_over();
   }
 };
@@ -67,7 +67,8 @@ Result<std::unique_ptr<run::WorkerPool>> SimulatedPool::make(env::simulated::Wor
   return std::unique_ptr<run::WorkerPool>(std::move(pool));
 }
 
-// Where the leader itself was killed, they see that for themselves.
+// Waits for the workers to end, and kills the rest. If the leader itself was killed, it waits for none: the workers
+// notice the leader's death themselves.
 SimulatedPool::~SimulatedPool() {
   address_book_->fail(Status::cancelled("it is over"));
   const Nanoseconds end = world_.now() + to_end;

@@ -1,5 +1,5 @@
-// Workers that are processes of a simulated world, on the leader's machine: what ProcessPool has, without an operating
-// system beneath. They meet in a folder of the simulated disk.
+// Workers that are processes of a simulated world, on the leader's machine: the ProcessPool of simulations. They meet
+// in a folder of the simulated disk.
 #pragma once
 
 #include <functional>
@@ -14,17 +14,18 @@
 
 namespace dlhost::tools {
 
-// The takeover after the leader's death: by the first of its workers that notices it, if it may.
+// The takeover after the leader's death, by the first of its workers that notices it.
 struct Succession {
-  std::string run; // its folder, when it is written down there how it began
-  bool taken = false;
+  std::string run;    // the run's folder, once the start of the run is recorded there; empty: no takeover is possible
+  bool taken = false; // a process has taken over
   std::function<void()> take_over;
 };
 
 class SimulatedPool final : public run::WorkerPool, private run::Replaceable {
  public:
-  // `jobs`: each worker's, the leader's first; they outlive all of them. `folder`: where they meet, theirs alone.
-  // `processes`: where their numbers stand, from seat 1 on.
+  // `jobs`: of each worker, the leader's first. `folder`: in which only these workers meet. `processes`: receives the
+  // ids of the processes, from seat 1.
+  // Requires: `jobs` outlive all workers.
   static Result<std::unique_ptr<run::WorkerPool>> make(env::simulated::World&, run::Session& leader,
                                                        std::span<const config::Job> jobs, const std::string& folder,
                                                        std::shared_ptr<Succession>,
@@ -55,9 +56,9 @@ class SimulatedPool final : public run::WorkerPool, private run::Replaceable {
   run::Session& leader_;
   const std::span<const config::Job> jobs_;
   const std::string folder_;
-  const std::shared_ptr<Succession> succession_; // the workers' as well, who may outlive the leader
+  const std::shared_ptr<Succession> succession_; // shared with the workers, which may outlive the leader
   std::optional<run::FolderAddressBook> address_book_;
-  const std::shared_ptr<std::vector<int>> processes_; // of seat 1 and on
+  const std::shared_ptr<std::vector<int>> processes_; // process ids, from seat 1
 };
 
 } // namespace dlhost::tools

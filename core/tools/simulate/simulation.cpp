@@ -29,7 +29,7 @@ constexpr const char* run_folder = "/run";
 constexpr const char* checkpoint_folder = "/run/checkpoints";
 constexpr const char* point_folder = "/run/recovery";
 
-// The job as each worker has it: devices of their own paces.
+// The job of each worker: they differ in the rate of the device.
 Result<std::vector<config::Job>> jobs_of(const config::Job& job, std::span<const double> paces) {
   std::vector<config::Job> jobs(plan::Place::seats(job.topology), job);
   if (paces.size() > jobs.size())
@@ -47,18 +47,20 @@ Result<std::vector<config::Job>> jobs_of(const config::Job& job, std::span<const
   return jobs;
 }
 
-// The run's leader: trains, begins once more when a worker has died, and goes on in another arrangement where one is
-// wished for. `jobs` are those of the workers, its own first. It outlives its process, and all that it started.
+// The run's leader: trains, starts again when a worker has died, and continues in another arrangement if one is asked
+// for. The object outlives its simulated process, and all processes that this one started.
 class SimulatedRun final : private run::Attempts, private run::Observer {
  public:
-  using Lead = std::function<void()>; // who is called when it is gone, by one who survived
+  using Lead = std::function<void()>; // called by a surviving process when the leader is gone
+  // `jobs`: of the workers, the leader's first.
   SimulatedRun(env::simulated::World& world, Host& host, plugin::Registry& registry, std::vector<config::Job> jobs,
                Simulated& result, Lead next)
       : run::Attempts(host, run::Recovery(jobs[0])), world_(world), host_(host), registry_(registry),
         jobs_(std::move(jobs)), result_(result), next_(std::move(next)) {}
   enum class After : std::uint8_t { nothing, leader, machine, end };
-  // In its place, with what that one had told before it was killed; or, when the machine runs again, or it ended as it
-  // was asked to, anew.
+  // A leader that continues the run of another one, with the job that is in the run's folder. After::leader: takes the
+  // place of a leader that was killed. After::machine, After::end: resumes the run when the machine has started again,
+  // or when the run has ended on request.
   SimulatedRun(const SimulatedRun& gone, After after)
       : run::Attempts(gone.host_, run::Recovery(gone.told_[0], after == After::leader ? gone.recovery_.past()
                                                                                       : run::Recovery::Past())),
@@ -76,17 +78,18 @@ class SimulatedRun final : private run::Attempts, private run::Observer {
     return status;
   }
 
-  // Asks it to save and end; nothing where it has no step left.
+  // Asks the run to save and end. No effect if it has no step left.
   void ask_to_end() { interrupted_ = true; }
-  // It did: it is to be resumed.
+  // True if it ended on request, and is to be resumed.
   bool has_ended() const { return result_.outcome.ending == run::Ending::interrupted; }
 
   void is_process(int number) { leader_ = number; }
-  // A process that takes the leader's place should it be killed.
+  // Starts a process that takes the leader's place if the leader is killed.
   void get_standby() {
     standby_ = world_.start("standby", [this] { stand_by(); });
   }
-  // Those of its processes that may be killed: any while there are two that can go on with the run, once it has begun.
+  // The processes that may be killed. Those that can continue the run (the leader, the standby, and the workers once
+  // the start is recorded) are among them only if the run survives its leader and there are at least two of them.
   std::vector<int> mortals() const {
     std::vector<int> heirs, all;
     for (const int process : {leader_, standby_})
@@ -99,7 +102,8 @@ class SimulatedRun final : private run::Attempts, private run::Observer {
   void wish(const config::Topology& topology) { wish_ = topology; }
 
  private:
-  // The standby's life. Workers go first: they may have what servers made since the last point.
+  // The work of the standby process. It lets workers take over first, because they may have newer versions than the
+  // last recovery point.
   void stand_by() {
     while (world_.lives() && world_.runs(leader_)) world_.pause(a_while, "stands by for the leader");
     const auto lives = [this](int process) { return world_.runs(process); };
@@ -123,7 +127,7 @@ class SimulatedRun final : private run::Attempts, private run::Observer {
   }
 
   Status rearrange() override {
-    if (!wish_) return resume(); // the first group has warmed up, or shares are others
+    if (!wish_) return resume(); // the warm-up is over, or the workers' shares have changed
     config::Job wished = job();
     wished.topology = *std::exchange(wish_, std::nullopt);
     DLHOST_ASSIGN(jobs_, jobs_of(wished, {}));
@@ -134,14 +138,14 @@ class SimulatedRun final : private run::Attempts, private run::Observer {
     return resume();
   }
 
-  // Each worker has a device of its own pace.
+  // Divides the rows by the workers' measured speeds.
   void balance() {
     const config::Topology topology = run::balanced(job(), result_.outcome.workers).topology;
     for (config::Job& one : jobs_) one.topology = topology;
     world_.tell(fmt::format("goes on with {} rows", fmt::join(run::rows_of(job()), ", ")));
   }
 
-  // The newest, with what is wrong in those before it.
+  // Audits the ledgers of all arrangements. The result is the newest one's audit, with the faults of all.
   Status read_ledgers() {
     DLHOST_ASSIGN(const auto kept, run::kept_ledgers(host_.disk(), run_folder, job()));
     Claims claims = claims_of(host_.disk(), run_folder, "", "");
@@ -162,11 +166,11 @@ class SimulatedRun final : private run::Attempts, private run::Observer {
     const std::uint64_t step = from ? run::Checkpoints::step_of(*from) : 0;
     std::vector<config::Job>& jobs = arranged_.emplace_back();
     for (const config::Job& one : jobs_) jobs.push_back(run::arranged_at(one, step));
-    const bool known = attempts_++ > 0; // how it began
+    const bool known = attempts_++ > 0; // the start of the run is recorded in its folder
     const auto succession = std::make_shared<Succession>(Succession{.take_over = next_});
     if (world_.lives()) {
       told_ = jobs_;
-      succession_->taken = true; // those of the attempt before are not heirs any more
+      succession_->taken = true; // processes of the attempt before may not take over any more
       succession_ = succession;
       if (!world_.runs(standby_)) get_standby();
     }
@@ -265,7 +269,7 @@ class SimulatedRun final : private run::Attempts, private run::Observer {
   Host& host_;
   plugin::Registry& registry_;
   std::vector<config::Job> jobs_;
-  std::vector<config::Job> told_; // in the run's folder
+  std::vector<config::Job> told_; // the jobs that are recorded in the run's folder
   std::optional<config::Topology> wish_;
   Simulated& result_;
   const Lead next_;
@@ -274,28 +278,28 @@ class SimulatedRun final : private run::Attempts, private run::Observer {
   int attempts_ = 0;
   record::LedgerHeads heads_; // at the end
   static constexpr Nanoseconds a_while = 20'000'000, to_go_first = 10'000'000'000;
-  int leader_ = 0, standby_ = 0;                                                     // processes
-  bool is_led_ = false;                                                              // the run outlives its leader
-  bool is_over_ = false;                                                             // it has ended by itself
-  std::shared_ptr<std::vector<int>> workers_ = std::make_shared<std::vector<int>>(); // as their crew has them
-  std::deque<std::vector<config::Job>> arranged_; // of each attempt: workers may outlive it
+  int leader_ = 0, standby_ = 0;                                                     // process ids
+  bool is_led_ = false;                                                              // the run survives its leader
+  bool is_over_ = false;                                                             // it has ended, and was not killed
+  std::shared_ptr<std::vector<int>> workers_ = std::make_shared<std::vector<int>>(); // process ids, from the pool
+  std::deque<std::vector<config::Job>> arranged_; // of each attempt: workers may outlive the attempt
   std::shared_ptr<Succession> succession_ = std::make_shared<Succession>();
 };
 
-// One of those that run; nobody, where all begin once more at that moment.
+// Kills one of the run's processes, drawn at random. Kills none if none may be killed, for example while all restart.
 void kill_one(env::simulated::World& world, const SimulatedRun& run) {
   const std::vector<int> mortals = run.mortals();
   if (!mortals.empty()) world.kill(mortals[world.below(static_cast<std::uint32_t>(mortals.size()))]);
 }
 
-// Of this job: other groups where each is one worker, which some handlers ask for; else other workers in each. So many
-// servers as well.
+// Draws another arrangement for the job: another number of groups if each group is one worker, which some handlers
+// require; else another number of workers per group. The number of servers is drawn too.
 config::Topology drawn_arrangement(env::simulated::World& world, const config::Job& job) {
   const auto below = [&](std::int64_t n) { return std::int64_t{world.below(static_cast<std::uint32_t>(n))}; };
   config::Topology topology = job.topology;
   if (topology.workers_per_group == 1)
     topology.worker_groups = topology.server_groups + below(4);
-  else if (job.train.reproducible) // blocks are shared equally
+  else if (job.train.reproducible) // its blocks of samples divide equally among a power of two of workers
     topology.workers_per_group = std::int64_t{1} << below(3);
   else
     topology.workers_per_group = 1 + below(std::min<std::int64_t>(job.train.batch, 4));
@@ -303,7 +307,7 @@ config::Topology drawn_arrangement(env::simulated::World& world, const config::J
   return topology;
 }
 
-// Of links between two seats each, for as long as it takes to be noticed, and longer.
+// Draws links between two seats, and the times in which they are cut: at least as long as it takes to notice a cut.
 List cuts(const config::Job& job, const SimulationSpec& spec) {
   Random random({spec.seed, 1}, 0, 0);
   const std::uint32_t seats = plan::Place::seats(job.topology);
@@ -321,7 +325,7 @@ void adapt(config::Job& job, const SimulationSpec& spec) {
   job.topology.run_as = config::RunAs::processes;
   job.topology.transport = spec.transport;
   job.topology.transport.options.entries.emplace_back("seed", Value{static_cast<std::int64_t>(spec.seed >> 1), {}});
-  job.train.threads = 1; // a world is one thread
+  job.train.threads = 1; // a simulated world is one thread
   for (const auto& [name, one_in] :
        {std::pair("lost", spec.lost), std::pair("doubled", spec.doubled), std::pair("reordered", spec.reordered)})
     if (one_in > 0)

@@ -580,8 +580,8 @@ rm runs/.others
         rows = [f"{i % 3 == 0:d},{i % 3 == 1:d},{i % 3 == 2:d},{i % 3}\n" for i in range(30)]
         synthetic = 'type = "synthetic"\nshape = [30]\nclasses = 3\ntrain = 50\ntest = 10'
         (self.root / "job.toml").write_text(JOB.replace(synthetic, 'type = "csv"\ntrain = "train.csv"'))
-        for changed, told in ((rows[:10], "it has 10 training samples, and had 30"),
-                              (rows[1:] + rows[:1], "its 30 training samples are others, or in another order")):
+        for changed, told in ((rows[:10], "it has 10 training samples, but had 30"),
+                              (rows[1:] + rows[:1], "its 30 training samples differ, or their order")):
             with self.subTest(told):
                 (self.root / "train.csv").write_text("".join(rows))
                 self.run_job(0, "--set=layer.fc.units=3")
@@ -589,7 +589,7 @@ rm runs/.others
                 longer = ("--resume", run, "--set=train.stop.steps=60", "--set=layer.fc.units=3")
                 (self.root / "train.csv").write_text("".join(changed))
                 said = self.run_job(1, *longer)
-                self.assertIn(f"source 'data' does not read what the run was trained on so far: {told}", said)
+                self.assertIn(f"source 'data' does not read the data that the run was trained on: {told}", said)
                 self.assertIn("--accept-data", said)
                 self.run_job(0, *longer, "--accept-data")
 
@@ -603,13 +603,13 @@ rm runs/.others
         longer = ("--resume", str(self.folder()), "--set=layer.fc.units=3")
         (self.root / "train.csv").write_text("".join(one_other))
         said = self.run_job(1, *longer, "--set=train.stop.steps=60", "--verify")
-        self.assertIn("source 'data' does not read what the run was trained on so far: its 30 training samples are others", said)
+        self.assertIn("source 'data' does not read the data that the run was trained on: its 30 training samples differ", said)
         (self.root / "train.csv").write_text("".join(rows))
         self.run_job(0, *longer, "--set=train.stop.steps=60", "--verify")
         (self.root / "train.csv").write_text("".join(one_other))
         self.run_job(0, *longer, "--set=train.stop.steps=80")  # checks only a few
         said = self.run_job(0, *longer, "--set=train.stop.steps=90", "--verify")
-        self.assertIn("source 'data': of the samples that the run was trained on a few are known", said)
+        self.assertIn("source 'data': only a few of the samples that the run was trained on are known", said)
 
     def test_what_a_resumed_job_has_otherwise_is_listed(self) -> None:
         self.run_job(0)

@@ -118,7 +118,7 @@ TEST_F(CoderTest, WhatIsNotAnEncodingIsRefused) {
         << elsewhere;
   Message dense = update(9, 0);
   dense.contribution = ContributionKind::dense;
-  EXPECT_THAT(shard_->take(dense).message(), HasSubstr("sends what the handler's workers do not send"));
+  EXPECT_THAT(shard_->take(dense).message(), HasSubstr("sends the wrong kind of contribution"));
   EXPECT_THAT(values(), ElementsAre(1, 2, 3, 4)) << "nothing of it is in";
 }
 

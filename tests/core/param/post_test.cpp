@@ -288,9 +288,8 @@ TEST_F(ReceivingTest, WhatIsOfAnotherAttemptIsDroppedAndCounted) {
   EXPECT_EQ(post_->stale(), number);
   post_->close();
   ASSERT_EQ(host_.lines().size(), 1U);
-  EXPECT_EQ(
-      host_.lines()[0],
-      concat("worker 0 has dropped messages of another attempt of the run, whose workers were given up: ", number));
+  EXPECT_EQ(host_.lines()[0],
+            concat("worker 0 has dropped messages of another attempt of the run, which was given up: ", number));
 }
 
 TEST_F(ReceivingTest, WhatIsOfAnotherAttemptIsNotCountedAsOneThatIsAwaited) {

@@ -88,13 +88,13 @@ TEST_F(ShardRowsTest, WhatIsNoRowOfTheTableIsLeftOut) {
   ASSERT_TRUE(shard_->take(update(1, ContributionKind::rows)).ok());
   EXPECT_THAT(value(), ElementsAre(0, 0, 0, 0, 0, 0));
   EXPECT_THAT(shard_->take(update(0, ContributionKind::factors)).message(),
-              HasSubstr("sends what the handler's workers do not send"));
+              HasSubstr("sends the wrong kind of contribution"));
 }
 
 TEST_F(ShardFactorsTest, WhatIsNoneIsCorrupt) {
   serve("strict", 1);
   EXPECT_THAT(shard_->take(update(0, ContributionKind::dense)).message(),
-              HasSubstr("sends what the handler's workers do not send"));
+              HasSubstr("sends the wrong kind of contribution"));
   Message beyond = update(0);
   beyond.place = 4; // its end is outside of the worker's memory
   EXPECT_THAT(shard_->take(beyond).message(), HasSubstr("outside of its memory"));

@@ -95,20 +95,20 @@ TEST_F(ShardSumsTest, AnUpdaterGetsSumsOverTheWholeParam) {
 
 TEST_F(ShardSumsTest, ANormThatNobodyWaitsForIsCorrupt) {
   serve("sgd", 2);
-  EXPECT_THAT(norm(0, 0, 1).message(), HasSubstr("a norm of seat 0, which nobody waits for"));
-  EXPECT_THAT(norm(2, 0, 1).message(), HasSubstr("a norm of seat 2, which nobody waits for"));
+  EXPECT_THAT(norm(0, 0, 1).message(), HasSubstr("a norm from seat 0, which is not expected"));
+  EXPECT_THAT(norm(2, 0, 1).message(), HasSubstr("a norm from seat 2, which is not expected"));
   EXPECT_EQ(norm(1, 2, 1).code(), Code::corrupt);
   ASSERT_TRUE(norm(1, 0, 1).ok());
   EXPECT_EQ(norm(1, 0, 1).code(), Code::corrupt);
-  EXPECT_THAT(sum(0, 1).message(), HasSubstr("which nobody waits for")); // sgd needs no sums
+  EXPECT_THAT(sum(0, 1).message(), HasSubstr("sums of slice 1, but the updater needs none")); // sgd needs no sums
 }
 
 TEST_F(ShardSumsTest, SumsThatNobodyWaitsForAreCorrupt) {
   serve("lamb", 0);
-  EXPECT_THAT(norm(1, 0, 1).message(), HasSubstr("a norm of seat 1, which nobody waits for"));
+  EXPECT_THAT(norm(1, 0, 1).message(), HasSubstr("a norm from seat 1, which is not expected"));
   EXPECT_THAT(sum(0, 1, 0).message(), HasSubstr("sums of slice 0 from seat 1")); // the server's own slice
   EXPECT_THAT(sum(0, 1, 1, 2).message(), HasSubstr("sums of slice 1 from seat 2"));
-  EXPECT_THAT(sum(0, 1, 9).message(), HasSubstr("slice 9, which there is not"));
+  EXPECT_THAT(sum(0, 1, 9).message(), HasSubstr("slice 9, which does not exist"));
   EXPECT_EQ(sum(2, 1).code(), Code::corrupt);
 }
 

@@ -274,13 +274,13 @@ TEST_F(ChosenTest, OnlyTheChooserChooses) {
 TEST_F(FoldingTest, NobodyElseSaysThatSomebodyIsLateOrThatAllStandStill) {
   EXPECT_EQ(shard_->take({.word = Word::folded, .seat = 1, .rank = 1, .rate = 1}).code(), Code::corrupt);
   const Status aligned = shard_->take({.word = Word::align, .seat = 1, .place = 70'000});
-  EXPECT_EQ(aligned.message(), "seat 1 wants all to be aligned, which the run's leader alone does");
+  EXPECT_EQ(aligned.message(), "seat 1 sends 'align', which only the run's leader and the chooser may");
   EXPECT_TRUE(answers_.empty());
 }
 
 TEST_F(ShardTest, OnlyWhoLeadsAGroupSaysThatItMakesNoMoreSteps) {
   const Status left = shard_->take({.word = Word::leave, .seat = 1, .rank = 1});
-  EXPECT_EQ(left.message(), "seat 1 says that group 0 makes no more steps, which it does not lead");
+  EXPECT_EQ(left.message(), "seat 1 sends 'leave' for group 0, which it does not lead");
   ASSERT_TRUE(shard_->take(update(0, 0)).ok());
   EXPECT_THAT(values(), ElementsAre(1, 2, 3, 4)) << "worker 1 is waited for still";
   EXPECT_TRUE(shard_->take({.word = Word::leave, .seat = 0, .rank = 1}).ok());
@@ -362,7 +362,7 @@ TEST_F(ElasticTest, ADifferenceIsAddedAsItIsAndOnce) {
 }
 
 TEST_F(ElasticTest, WhatIsOfAnotherKindIsCorrupt) {
-  EXPECT_THAT(shard_->take(update(0, 0)).message(), HasSubstr("sends what the handler's workers do not send"));
+  EXPECT_THAT(shard_->take(update(0, 0)).message(), HasSubstr("sends the wrong kind of contribution"));
 }
 
 TEST_F(ShardTest, ADifferenceIsNotTakenForAGradient) {

@@ -46,11 +46,11 @@ TEST_F(TableTest, WhatIsMeantForOthersIsCorrupt) {
        {Word::update, Word::get, Word::look, Word::settle, Word::chosen, Word::dropped, Word::leave}) {
     const Status status = table_->take({.word = word});
     EXPECT_EQ(status.code(), Code::corrupt);
-    EXPECT_EQ(status.message(), "seat 3 got a message for a server, which it is not");
+    EXPECT_EQ(status.message(), "seat 3 has no server, but got a message for one");
   }
   const Status whole = table_->take({.word = Word::whole});
   EXPECT_EQ(whole.code(), Code::corrupt);
-  EXPECT_EQ(whole.message(), "seat 3 got a message for a chooser, which it is not");
+  EXPECT_EQ(whole.message(), "seat 3 has no chooser, but got a message for one");
 }
 
 TEST_F(TableTest, AValueThatCannotBeIsCorrupt) {
@@ -64,7 +64,7 @@ TEST_F(TableTest, NoVersionIsOlderThanTheOneBefore) {
   EXPECT_TRUE(table_->take({.word = Word::value, .version = 4}).ok());
   EXPECT_TRUE(table_->take({.word = Word::seen, .version = 4}).ok());
   EXPECT_THAT(table_->take({.word = Word::value, .version = 3}).message(),
-              testing::HasSubstr("version 3 of slice 0, behind version 4"));
+              testing::HasSubstr("version 3 of slice 0 arrives after version 4"));
 }
 
 // An endpoint that never receives a message, and repeatedly reports that the peer is gone.
