@@ -12,8 +12,8 @@
 #include "env/process/machine.h"
 #include "record/quantity.h"
 #include "run/input/samples_found.h"
+#include "run/memory/worker_layout.h"
 #include "run/session/session.h"
-#include "run/worker/worker_layout.h"
 
 namespace dlhost::cli {
 namespace {

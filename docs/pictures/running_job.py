@@ -28,7 +28,7 @@ WORKER = [
 ]
 SHARED = [
     ("masters and histories of a server group", "param/table/table_memory"),
-    ("each worker's gradients, vitals and words", "run/worker/worker_layout"),
+    ("each worker's gradients, vitals and words", "run/memory/worker_layout"),
 ]
 
 

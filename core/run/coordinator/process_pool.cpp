@@ -32,7 +32,7 @@ Status ProcessPool::part() {
 }
 
 Status ProcessPool::start() {
-  for (std::uint32_t seat = 1; seat < address_book_->seats(); ++seat) DLHOST_TRY(processes_->start(seat));
+  for (std::uint32_t seat = 1; seat < address_book_->workers(); ++seat) DLHOST_TRY(processes_->start(seat));
   return {};
 }
 

@@ -13,7 +13,7 @@ TaskPool::~TaskPool() {
 }
 
 Status TaskPool::start() {
-  for (std::uint32_t number = 1; number < address_book_.seats(); ++number)
+  for (std::uint32_t number = 1; number < address_book_.workers(); ++number)
     tasks_.push_back(leader_.host().tasks().start(concat("worker ", number), [this, number] {
       Follower follower([this](std::uint32_t turn) { return Session::open_beside(leader_, turn); }, address_book_,
                         number);

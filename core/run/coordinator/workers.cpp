@@ -24,7 +24,7 @@ Workers::~Workers() {
 void Workers::end() {
   if (!std::exchange(begun_, false)) return;
   leader_->stop().ignore("who cannot be told is gone");
-  leader_->await_sent();
+  leader_->ends().await_sent();
 }
 
 // Whatever it was that failed: if one of them has died, that is why.
@@ -97,7 +97,7 @@ Status Workers::finish(std::uint64_t steps) {
 }
 
 Status Workers::kill(std::uint32_t worker) {
-  const std::uint32_t count = pool_->address_book().seats();
+  const std::uint32_t count = pool_->address_book().workers();
   if (worker < 1 || worker >= count)
     return Status::invalid("there is no worker ", worker, "; they are 0 to ", count - 1);
   pool_->address_book().end(worker);

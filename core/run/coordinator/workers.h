@@ -56,9 +56,9 @@ class Workers {
   // The status, and if a worker is gone, how it ended.
   Status explained(Status);
   Worker& leader() { return *leader_; }
-  param::Arrivals arrivals() const { return leader_->arrivals(); }
-  record::Traffic encoded() const { return leader_->encoded(); }
-  record::Traffic factored() const { return leader_->factored(); }
+  param::Arrivals arrivals() const { return leader_->ends().arrivals(); }
+  record::Traffic encoded() const { return leader_->ends().encoded(); }
+  record::Traffic factored() const { return leader_->ends().factored(); }
 
  private:
   explicit Workers(std::unique_ptr<WorkerPool> pool) : pool_(std::move(pool)) {}

@@ -1,5 +1,5 @@
-// Where the workers of a run meet before they begin: each puts its card there, and takes the others'. Nothing of it is
-// used while they compute.
+// The contacts of a run's workers. Before the run begins, each worker puts its own and takes the others'. Nothing here
+// is used while they compute.
 #pragma once
 
 #include <cstdint>
@@ -18,65 +18,67 @@ namespace dlhost::run {
 
 struct Contact {
   param::Post::Addresses addresses;
-  // Keys of its memory, and of that of the table where it made that for its machine: for those of its machine, and for
-  // those of others; of the table's, by server group.
+  // Keys of the worker's memory and of the masters that it made for its machine. `far_`: for workers of other machines;
+  // of masters by server group.
   std::string own, masters;
   std::string far_own;
   std::vector<std::string> far_masters;
   int process = 0;
-  std::size_t bytes = 0;                      // of its memory, but for what only its server has
-  std::vector<std::string> mirrors;           // of the memory of seats of other machines, by seat
-  std::map<std::string, std::string> formats; // of the masters, by name: the first worker's
-  std::string convened;                       // by the first worker's device, where devices sum gradients
+  std::size_t bytes = 0;                      // of its memory, without the rows that only its server has
+  std::vector<std::string> mirrors;           // keys of its mirrors of other machines' workers, by worker
+  std::map<std::string, std::string> formats; // the first worker's formats of masters, by param
+  std::string convened;                       // the first worker's device's key, if devices sum gradients
 };
 
-// Where processes of a server group that take the place of others are let in, while all the others go on
-// (core/run/recovery/replacing.h). Each such group has a number, from 1 on.
+// Lets in new processes of a server group that was lost, while the other groups go on (run/recovery/replacing.h). Each
+// such group has a number, from 1 on.
 class Admissions {
  public:
   virtual ~Admissions() = default;
-  // Of the run's leader: the cards of those seats are to be put anew.
-  virtual Status invite(std::span<const std::uint32_t> seats) = 0;
-  // It is there.
-  virtual bool has_come(std::uint32_t seat) = 0;
-  // All that go on reach them.
+  // The run's leader: these workers will put new contacts.
+  virtual Status invite(std::span<const std::uint32_t> workers) = 0;
+  // The worker has put its new contact.
+  virtual bool has_come(std::uint32_t worker) = 0;
+  // All workers that went on reach the new processes.
   virtual Status admit(const param::Joining&) = 0;
-  // Of a process of such a group, whose number this is; else 0.
+  // The number of this process's group; 0: it began with the run.
   virtual std::uint32_t number() const = 0;
-  // Until it is admitted.
+  // Waits until this process's group is admitted.
   virtual Result<param::Joining> admitted() = 0;
 };
 
-// Each wait ends when what it waits for is there, or, with the reason, when one of them failed.
+// A call that waits returns when it has what it waits for. Errors: the reason why another worker failed meanwhile.
 class AddressBook {
  public:
   virtual ~AddressBook() = default;
-  // Of each seat.
+  // Of each worker.
   virtual const std::vector<std::uint32_t>& machines() const = 0;
-  // By which they know one another on a network; empty: they are tasks of one process.
+  // Proves on a network that a process belongs to the run; empty: the workers are tasks of one process.
   virtual std::span<const std::byte> secret() const = 0;
   bool is_of_processes() const { return !secret().empty(); }
-  // Which attempt of the run it is, where others of that secret may still be about; the same for all seats.
+  // The number of the run's attempt, the same for all workers. Workers of an earlier attempt may still run.
   virtual std::uint32_t epoch() const = 0;
-  // What this one's machine is called; empty: there is one.
+  // The name of this worker's machine; empty: there is one.
   virtual std::string host_name() const = 0;
-  std::uint32_t seats() const { return static_cast<std::uint32_t>(machines().size()); }
-  virtual Status put(std::uint32_t seat, Contact) = 0;
-  virtual Result<Contact> contact(std::uint32_t seat) = 0;
+  std::uint32_t workers() const { return static_cast<std::uint32_t>(machines().size()); }
+  virtual Status put(std::uint32_t worker, Contact) = 0;
+  // Waits until the worker has put its contact.
+  virtual Result<Contact> contact(std::uint32_t worker) = 0;
   // Null: processes are not replaced while others go on.
   virtual Admissions* admissions() { return nullptr; }
+  // The leader tells where all begin; begun() waits for that.
   virtual Status begin(const param::StartPoint&) = 0;
   virtual Result<param::StartPoint> begun() = 0;
-  // Returns when all have come here as often as this one. `meanwhile` is called again and again; not ok: it waits no
-  // more.
+  // Waits until all workers have called it as often as this one. `meanwhile`: called again and again; if it fails, the
+  // wait ends with that error.
   using Meanwhile = std::function<Status()>;
-  virtual Status meet(std::uint32_t seat, const Meanwhile&) = 0;
-  Status meet(std::uint32_t seat) {
-    return meet(seat, [] { return Status(); });
+  virtual Status meet(std::uint32_t worker, const Meanwhile&) = 0;
+  Status meet(std::uint32_t worker) {
+    return meet(worker, [] { return Status(); });
   }
-  // Ends one that hangs, where it can be ended: as if it had died.
-  virtual void end(std::uint32_t seat) = 0;
-  // Who waits here waits no more; the first reason counts.
+  // Ends a worker that hangs, as if it had died, if it can be ended.
+  virtual void end(std::uint32_t worker) = 0;
+  // Ends all waits with this reason. The first reason counts.
   virtual void fail(const Status&) = 0;
   // That reason; ok: there is none.
   virtual Status failure() = 0;

@@ -99,7 +99,7 @@ void ClusterPool::end(std::uint32_t seat) {
 
 std::vector<RunProcess> ClusterPool::processes() {
   std::vector<RunProcess> all;
-  for (std::uint32_t seat = 1; seat < address_book_->seats(); ++seat) {
+  for (std::uint32_t seat = 1; seat < address_book_->workers(); ++seat) {
     const auto contact = address_book_->contact(seat);
     all.push_back({hosts_[seat], contact.ok() ? contact->process : 0});
   }

@@ -119,7 +119,7 @@ Status FolderAddressBook::meet(std::uint32_t seat, const Meanwhile& meanwhile) {
   if (number() > 0) return {}; // this process joins a running run, whose workers have met
   const auto name = [&](std::uint32_t who) { return met_name(who, met_[seat]); };
   DLHOST_TRY(host_.disk().write_text(at(name(seat)), "here\n"));
-  for (std::uint32_t other = 0; other < seats(); ++other) DLHOST_TRY(await(name(other), meanwhile).status());
+  for (std::uint32_t other = 0; other < workers(); ++other) DLHOST_TRY(await(name(other), meanwhile).status());
   ++met_[seat];
   return {};
 }

@@ -54,7 +54,7 @@ Status TaskAddressBook::meet(std::uint32_t, const Meanwhile& meanwhile) {
   std::uint32_t all = 0;
   {
     const std::scoped_lock lock(guard_);
-    all = (met_ / seats() + 1) * seats();
+    all = (met_ / workers() + 1) * workers();
     ++met_;
   }
   changed_->notify_all();

@@ -31,7 +31,7 @@
 
 namespace dlhost::run {
 
-// What a session is opened for.
+// The use for which a session is opened.
 enum class Purpose : std::uint8_t {
   training,
   looking, // to inspect the programs that would train; their memory is not allocated

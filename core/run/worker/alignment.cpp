@@ -43,8 +43,8 @@ Status Alignment::align_remaining() {
   return ends_.table->wait_until(answered);
 }
 
-// Two groups begin an exchange in order to be aligned. One of them may have been in the other's exchange already: it has
-// begun one more, of which the other need not have heard when it answered.
+// Two groups begin an exchange in order to be aligned. One of them may have been in the other's exchange already: it
+// has begun one more, of which the other need not have heard when it answered.
 Status Alignment::align_exchanges() {
   const plan::WorkerMap& map = ends_.layout.map;
   for (const param::Slice& slice : ends_.slices().all()) {

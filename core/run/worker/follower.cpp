@@ -27,7 +27,7 @@ Status Follower::run() {
   if (worker_ && status.code() == Code::gone && !session_->has_lost_device())
     worker_->await_end();
   else if (worker_)
-    worker_->fail(status);
+    worker_->ends().fail(status);
   return status;
 }
 

@@ -1,13 +1,13 @@
-// The tensors of a checkpoint that the store does not have: workers' own values, the state of their codecs, histories of
-// other server groups, and those groups' values. Collected while all workers stand still.
+// The tensors of a checkpoint that the store does not have: workers' own values, the state of their codecs, histories
+// of other server groups, and those groups' values. Collected while all workers stand still.
 #pragma once
 
 #include <optional>
 #include <vector>
 
 #include "param/file/checkpoint.h"
+#include "run/memory/gathered.h"
 #include "run/worker/alignment.h"
-#include "run/worker/gathered.h"
 #include "run/worker/salvage.h"
 #include "run/worker/worker_ends.h"
 

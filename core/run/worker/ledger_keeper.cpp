@@ -41,14 +41,17 @@ Status LedgerKeeper::attest() {
   heads_.steps = ends_.steps.reached.steps;
   std::vector<std::uint32_t> all(map.workers());
   std::iota(all.begin(), all.end(), 0U);
-  const auto has_said = [&](std::uint32_t worker) { return !attests_[worker] || is_lost_(map.server_group_of(worker)); };
+  const auto has_said = [&](std::uint32_t worker) {
+    return !attests_[worker] || is_lost_(map.server_group_of(worker));
+  };
   DLHOST_TRY(ends_.table->wait_until([&] { return ends_.waits.all_of(all, Awaited::What::answers, has_said); }));
   return find_heads_of_lost();
 }
 
 Status LedgerKeeper::hear_attested(const param::Message& message) {
   if (message.seat >= attests_.size() || !attests_[message.seat])
-    return Status::corrupt("worker ", message.seat, " tells the length of its ledger, which the leader did not ask for");
+    return Status::corrupt("worker ", message.seat,
+                           " tells the length of its ledger, which the leader did not ask for");
   attests_[message.seat] = false;
   const param::StartPoint& begun = ends_.steps.begun;
   const plan::WorkerMap& map = ends_.layout.map;

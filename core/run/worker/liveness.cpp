@@ -140,11 +140,11 @@ void Liveness::end_hanging(std::uint32_t worker) {
   const std::string does = leads            ? "reads its input, evaluates or saves"
                            : awaits.empty() ? "computes"
                                             : "waits for " + awaits;
-  ends_.session.host().log().write(
-      LogLevel::warning, concat("worker ", worker, " hangs: it has shown no life for ",
-                                static_cast<double>(silences_[worker].lasts / (one_second / 10)) / 10, " s in step ",
-                                shown.steps.load(std::memory_order_relaxed), ", where it ", does,
-                                "; a longer recovery.timeout gives it more time"));
+  ends_.session.host().log().write(LogLevel::warning,
+                                   concat("worker ", worker, " hangs: it has shown no life for ",
+                                          static_cast<double>(silences_[worker].lasts / (one_second / 10)) / 10,
+                                          " s in step ", shown.steps.load(std::memory_order_relaxed), ", where it ",
+                                          does, "; a longer recovery.timeout gives it more time"));
   ends_.address_book.end(worker);
 }
 
@@ -159,16 +159,14 @@ void Liveness::show_vitals() {
   showed_ = now;
   for (std::uint32_t worker = 0; worker < ends_.layout.map.workers(); ++worker)
     if (ends_.post->is_far(worker) && ends_.post->shown_to(worker))
-      ends_.post
-          ->show(ends_.memory.shown(worker, ends_.memory.places().vitals, sizeof(Vitals), record::Cargo::control))
+      ends_.post->show(ends_.memory.shown(worker, ends_.memory.places().vitals, sizeof(Vitals), record::Cargo::control))
           .ignore("the worker that waits for a lost process reports it");
 }
 
 // Mirrors are memory of this process alone.
 void Liveness::show_memory() {
   Vitals& shown = ends_.memory.vitals(ends_.number);
-  if (ends_.address_book.is_of_processes())
-    shown.own_bytes.store(env::peak_private_bytes(), std::memory_order_relaxed);
+  if (ends_.address_book.is_of_processes()) shown.own_bytes.store(env::peak_private_bytes(), std::memory_order_relaxed);
   const std::size_t lent =
       ends_.memory.places().bytes + (ends_.memory.made_masters() ? ends_.memory.masters().bytes() : 0);
   shown.lent_bytes.store(ends_.near ? lent : 0, std::memory_order_relaxed);

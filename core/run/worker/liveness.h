@@ -14,8 +14,7 @@ namespace dlhost::run {
 
 class Liveness {
  public:
-  Liveness(WorkerEnds& ends, const LostGroups& lost)
-      : ends_(ends), lost_(lost), silences_(ends.layout.map.workers()) {}
+  Liveness(WorkerEnds& ends, const LostGroups& lost) : ends_(ends), lost_(lost), silences_(ends.layout.map.workers()) {}
 
   // All have begun.
   void begin();
@@ -29,8 +28,8 @@ class Liveness {
   void set_away(bool away);
   // Shows workers of other machines the vitals now, not only once in a while.
   void show_at_once();
-  // Tells all that this worker is alive if it has waited long: a receiver that missed an earlier message notices that by
-  // this one. The longer the wait, the rarer.
+  // Tells all that this worker is alive if it has waited long: a receiver that missed an earlier message notices that
+  // by this one. The longer the wait, the rarer.
   void say_alive(Nanoseconds now);
   // The longest time without a sign of life; 0: no limit.
   Nanoseconds longest_silence() const;
@@ -60,7 +59,7 @@ class Liveness {
   std::vector<Silence> silences_;
   std::vector<std::optional<record::Freight>> each_step_; // foreseen, of each worker
   Nanoseconds looked_ = 0, showed_ = 0;
-  Nanoseconds begun_at_ = 0, step_at_ = 0;       // when all had begun, and when the newest step was seen
+  Nanoseconds begun_at_ = 0, step_at_ = 0; // when all had begun, and when the newest step was seen
   std::uint64_t steps_seen_ = 0;
   std::uint64_t alive_at_ = ~std::uint64_t{0};   // steps at the last say_alive()
   Nanoseconds says_alive_ = 0, alive_pause_ = 0; // when it speaks again, and how long after the last time

@@ -192,8 +192,7 @@ Status LostGroups::hear_join(const Message& message) {
     ends_.post->forget(home);
   }
   if (ends_.shard && !lost_[counterpart])
-    DLHOST_TRY(
-        ends_.shard->replace(group, ends_.memory.of(counterpart), static_cast<std::uint32_t>(message.step)));
+    DLHOST_TRY(ends_.shard->replace(group, ends_.memory.of(counterpart), static_cast<std::uint32_t>(message.step)));
   return number_ == 0 ? Status() : ends_.send(0, {.word = Word::joined, .step = message.step});
 }
 
@@ -261,9 +260,8 @@ Status LostGroups::bring_values() {
     };
     const std::size_t begun = param::GroupSync::begun_row(*ends_.layout.plugins.sync().plugin);
     bring(theirs.shared(slice.param, begun), own.shared(slice.param, begun));
-    const std::size_t newest = ends_.layout.exchange.versions_outlive
-                                   ? ends_.memory.published_of(0, slice).newest(slice.id).history
-                                   : 0;
+    const std::size_t newest =
+        ends_.layout.exchange.versions_outlive ? ends_.memory.published_of(0, slice).newest(slice.id).history : 0;
     for (std::size_t slot = 0; slot < params[slice.param]->slots; ++slot)
       bring(theirs.history(slice.param, slot, newest), own.history(slice.param, slot, 0));
   }

@@ -40,7 +40,7 @@ class LostGroups {
   Status hear_join(const param::Message&);
   void hear_joined(const param::Message&);
 
-  // What a lost group had learned of a slice, and the version that has it. Empty: its server had not begun.
+  // Writes what a lost group had learned of a slice; returns the version that has it. Empty: its server had not begun.
   std::optional<Version> learned_by(std::uint32_t server_group, const param::Slice&, std::span<float> learned) const;
   // Writes into the point where lost groups will go on.
   void count_in(param::StartPoint&) const;
@@ -53,11 +53,11 @@ class LostGroups {
   bool may_restart(std::uint32_t server_group) const {
     return !admission_ || (admission_->server_group == server_group && is_reached());
   }
-  // Tells all to reach the group's new processes. Requires: these have come, and nobody is held.
+  // Tells all to reach the group's new processes. Requires: these have come, and no worker is held.
   Status admit(std::uint32_t server_group, param::Joining);
-  bool is_reached() const;         // by all
+  bool is_reached() const; // by all
   param::Joining admission() const;
-  bool has_joined() const;         // the group's servers have their values
+  bool has_joined() const; // the group's servers have their values
   // The group makes steps now, up to `until`; empty: when it is freed. A group that was lost meanwhile is given up.
   Status release(std::optional<std::uint64_t> until);
   void give_up_admission() { admission_.reset(); }

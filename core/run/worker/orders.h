@@ -1,5 +1,5 @@
-// The workers whose orders a worker obeys: the run's leader and, if groups make steps by themselves, its group's leader.
-// An order of any other worker is an error, or comes from outside the run.
+// The workers whose orders a worker obeys: the run's leader and, if groups make steps by themselves, its group's
+// leader. An order of any other worker is an error, or comes from outside the run.
 #pragma once
 
 #include <cstdint>

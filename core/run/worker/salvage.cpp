@@ -34,8 +34,8 @@ Result<Salvage::Records> Salvage::surviving(std::uint32_t server_group) const {
   }
   if (!exchange.in_step && !exchange.by_step) return newest;
   // Some slices may have one version more than others: then all go back by one. No slice can be two ahead, because a
-  // worker that contributes to a version has read the one before it of all slices. In step, all also go back from a step
-  // that the leader has not dealt with: what is due after that step is still to be done.
+  // worker that contributes to a version has read the one before it of all slices. In step, all also go back from a
+  // step that the leader has not dealt with: what is due after that step is still to be done.
   const param::StartPoint& begun = ends_.steps.begun;
   const std::uint64_t dealt_with = ends_.memory.vitals(0).told.load(std::memory_order_acquire);
   Version common = exchange.in_step ? begun.version + dealt_with - begun.steps.at(0)
@@ -53,9 +53,8 @@ Result<Salvage::Records> Salvage::surviving(std::uint32_t server_group) const {
 // each has learned.
 std::span<std::byte> Salvage::value(std::size_t param, const std::vector<Records>& records) {
   const param::Masters& first = ends_.memory.masters_of(0);
-  const auto newest = gathered_.whole(ends_.slices(), param, [&](const param::Slice& slice) {
-    return first.value(param, records[0][slice.id].value);
-  });
+  const auto newest = gathered_.whole(
+      ends_.slices(), param, [&](const param::Slice& slice) { return first.value(param, records[0][slice.id].value); });
   if (ends_.layout.exchange.groups == plan::Exchange::Groups::one) return newest;
   const auto whole = gathered_.copied(newest);
   auto* const values = reinterpret_cast<float*>(whole.data());
@@ -105,8 +104,8 @@ param::StartPoint Salvage::reached_by(const std::vector<Records>& records) const
   return reached;
 }
 
-// If groups are chosen for whole steps, all slices of a version have the same steps. Some servers may not have heard yet
-// which steps are in no version.
+// If groups are chosen for whole steps, all slices of a version have the same steps. Some servers may not have heard
+// yet which steps are in no version.
 void Salvage::count_chosen(std::vector<param::StartPoint::OfSlice>& slices) const {
   const std::uint32_t each = ends_.layout.map.workers_of_group();
   for (std::uint32_t first = 0; first < ends_.layout.map.workers(); first += each) {

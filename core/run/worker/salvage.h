@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "run/worker/gathered.h"
+#include "run/memory/gathered.h"
 #include "run/worker/worker_ends.h"
 
 namespace dlhost::run {

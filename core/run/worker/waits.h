@@ -6,7 +6,7 @@
 #include <span>
 
 #include "param/table/table.h"
-#include "run/worker/awaited.h"
+#include "run/memory/awaited.h"
 
 namespace dlhost::run {
 

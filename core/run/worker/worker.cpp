@@ -13,10 +13,10 @@ Worker::Worker(Session& session, AddressBook& book, plan::ExchangePlugins plugin
     : ends_(session, book, std::move(plugins), number,
             session.exchange().versions_outlive || (session.exchange().groups_go_on && book.admissions())),
       exchange_(ends_.layout.exchange), map_(ends_.layout.map), number_(number),
-      lost_(ends_, exchange_.groups_go_on && book.admissions()), alignment_(ends_, lost_), salvage_(ends_),
-      kept_(ends_, alignment_, salvage_),
+      lost_(ends_, exchange_.groups_go_on && book.admissions()), alignment_(ends_, lost_),
+      position_(ends_, lost_, alignment_), salvage_(ends_), kept_(ends_, alignment_, salvage_),
       ledgers_(ends_, [this](std::uint32_t group) { return lost_.has(group); }), states_(ends_),
-      liveness_(ends_, lost_), idle_(map_.workers()) {
+      liveness_(ends_, lost_), peers_(ends_, liveness_, stopped_), idle_(map_.workers()) {
   lost_.on_replaced = [this](std::uint32_t worker) { liveness_.forget(worker); };
 }
 
@@ -50,7 +50,7 @@ Status Worker::open(param::Store& store) {
     for (const auto& param : store.params())
       contact.formats[param->declared.name] = store.device().format_name(param->master);
     if (!exchange_.has_servers()) {
-      DLHOST_ASSIGN(contact.convened, convened());
+      DLHOST_ASSIGN(contact.convened, peers_.convened());
     }
   }
   return ends_.address_book.put(number_, std::move(contact));
@@ -85,11 +85,7 @@ Status Worker::join() {
                               [this](std::uint32_t group, const param::Slice& slice, std::span<float> learned) {
                                 return lost_.learned_by(group, slice, learned);
                               }));
-  if (!exchange_.has_servers()) {
-    DLHOST_ASSIGN(const Contact first, ends_.address_book.contact(0));
-    DLHOST_ASSIGN(peers_, ends_.session.device().join(first.convened, static_cast<int>(number_),
-                                                      static_cast<int>(map_.workers())));
-  }
+  if (!exchange_.has_servers()) DLHOST_TRY(peers_.join());
   return ends_.address_book.meet(number_);
 }
 
@@ -156,7 +152,7 @@ Status Worker::watch() {
 
 Status Worker::merge_states() {
   DLHOST_TRY(states_.merge());
-  return await_shown();
+  return ends_.await_shown();
 }
 
 Status Worker::admit(std::uint32_t server_group, param::Joining joining) {
@@ -186,49 +182,21 @@ void Worker::retire() {
   ends_.memory.vitals(number_).retired.store(true, std::memory_order_release);
 }
 
-std::optional<double> Worker::gradient_norm() const {
-  const auto own = ends_.table->gradient_norm();
-  return own || !ends_.shard ? own : ends_.shard->gradient_norm();
-}
-
-param::Arrivals Worker::arrivals() const {
-  param::Arrivals all;
-  for (std::uint32_t worker = 0; worker < map_.workers(); ++worker) all += ends_.memory.vitals(worker).arrivals();
-  return all;
-}
-
-record::Traffic Worker::encoded() const {
-  const bool by_client = ends_.table && exchange_.encodes != plan::Exchange::Encodes::exchanges;
-  return by_client ? ends_.table->encoded() : ends_.exchanged;
-}
-
 // Shows the leader the state that it saves or merges during a pause: progress, running state and own values. Puts may
 // arrive in any order, and older bytes must not overwrite newer ones.
 Status Worker::show_rest() {
-  DLHOST_TRY(await_shown());
+  DLHOST_TRY(ends_.await_shown());
   beat();
   const WorkerMemory& places = ends_.memory.places();
   DLHOST_TRY(
       ends_.post->show(shown(0, places.sent, places.vitals + sizeof(Vitals) - places.sent, record::Cargo::state)));
-  return await_shown();
-}
-
-Status Worker::await_shown() {
-  if (!ends_.has_far()) return {};
-  return ends_.table->wait_until([this] { return ends_.post->all_shown(); });
+  return ends_.await_shown();
 }
 
 Status Worker::show_away() {
   if (!ends_.has_far() || !put_) return {};
   liveness_.show_at_once();
-  return await_shown();
-}
-
-void Worker::await_sent() {
-  constexpr int looks = 20;
-  constexpr Nanoseconds each = 50'000'000;
-  for (int look = 0; ends_.has_far() && look < looks && !ends_.post->all_sent(); ++look)
-    ends_.table->progress(each).ignore("the run is over; a process that is gone needs nothing");
+  return ends_.await_shown();
 }
 
 } // namespace dlhost::run

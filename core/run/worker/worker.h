@@ -20,10 +20,12 @@
 #include "param/table/device_sums.h"
 #include "param/table/shared_params.h"
 #include "run/worker/alignment.h"
+#include "run/worker/device_peers.h"
 #include "run/worker/kept_values.h"
 #include "run/worker/ledger_keeper.h"
 #include "run/worker/liveness.h"
 #include "run/worker/lost_groups.h"
+#include "run/worker/position.h"
 #include "run/worker/running_state.h"
 #include "run/worker/salvage.h"
 #include "run/worker/worker_ends.h"
@@ -56,10 +58,10 @@ class Worker final : public param::SharedParams, public param::DeviceSums, priva
   Status collect(const param::Param& param) override { return ends_.table->collect(param.number); }
   void converts(bool begins) override { ends_.table->converts(begins); }
   Status progress() override { return ends_.table->progress(); }
-  std::optional<double> gradient_norm() const override;
+  std::optional<double> gradient_norm() const override { return ends_.gradient_norm(); }
   void beat() override { liveness_.beat(put_); }
-  Peers& peers() override { return *peers_; }
-  Status wait_for_device(const std::function<Result<bool>()>& done) override;
+  Peers& peers() override { return peers_.peers(); }
+  Status wait_for_device(const std::function<Result<bool>()>& done) override { return peers_.wait(done); }
   std::vector<std::vector<param::TensorPlace>> own_values() override { return kept_.of_workers(); }
   std::vector<std::vector<param::TensorPlace>> values_elsewhere() override { return kept_.of_server_groups(); }
 
@@ -68,7 +70,7 @@ class Worker final : public param::SharedParams, public param::DeviceSums, priva
   // The run's leader, when all workers know where they begin: the first values are everywhere.
   Status put();
   // If each worker has all params and devices sum: all get the leader's values and histories, by their devices.
-  Status spread_params();
+  Status spread_params() { return peers_.spread_params(*this); }
   // Lets others notice messages that were lost on their way to them.
   Status see_what_was_lost();
 
@@ -79,8 +81,6 @@ class Worker final : public param::SharedParams, public param::DeviceSums, priva
   // Waits until no worker that it leads computes, and the servers have dealt with all contributions.
   Status hold();
   Status stop();
-  // Waits until its messages have left, but not for long.
-  void await_sent();
 
   // The run's leader's.
   // Other groups may make steps up to this one by themselves.
@@ -105,8 +105,8 @@ class Worker final : public param::SharedParams, public param::DeviceSums, priva
     salvage_.await_retirement([this](std::uint32_t worker) { return lost_.is_lost(worker); }, end);
   }
 
-  // Server groups that are lost while the others go on (run/recovery/replacing.h). `look`: called while it waits. Errors:
-  // the run does not go on.
+  // Server groups that are lost while the others go on (run/recovery/replacing.h). `look`: called while it waits.
+  // Errors: the run does not go on.
   LostGroups& lost_groups() { return lost_; }
   std::vector<std::uint32_t> workers_of(std::uint32_t server_group) const { return map_.workers_of(server_group); }
   void look_after_lost(std::function<Status()> look) { look_ = std::move(look); }
@@ -137,29 +137,20 @@ class Worker final : public param::SharedParams, public param::DeviceSums, priva
   std::vector<record::WorkerReport> reports() const { return liveness_.reports(); }
 
   bool stopped() const { return stopped_; }
-  // Tells the others why this worker cannot go on.
-  void fail(const Status&);
   // Waits until the leader has stopped all, has told why the run does not begin, or is gone; but not for long.
   void await_end();
 
   // Workers whose task or process is no longer there.
   std::vector<std::uint32_t> gone() const { return ends_.post ? ends_.post->gone() : std::vector<std::uint32_t>(); }
   const param::Table::Times& times() const { return ends_.table->times(); }
-  // At all servers, if contributions may be late.
-  param::Arrivals arrivals() const;
-  // Bytes of this worker's that went through a codec, and that were sent as factors.
-  record::Traffic encoded() const;
-  record::Traffic factored() const { return ends_.table ? ends_.table->factored() : record::Traffic(); }
+  const WorkerEnds& ends() const { return ends_; }
 
  private:
   Worker(Session&, AddressBook&, plan::ExchangePlugins, std::uint32_t number);
   void find_led();
   Status connect();
-  Result<std::string> convened() const;
-  bool all_wait_for_sums() const;
   Status take(const param::Message&) override;
   Status hear_failed(const param::Message&);
-  Status hear_undecided(const param::Message&);
   bool calls() const override { return holder_.has_value(); }
   Status attend() override;
   Status watch() override;
@@ -168,12 +159,9 @@ class Worker final : public param::SharedParams, public param::DeviceSums, priva
     return ends_.memory.shown(worker, place, bytes, cargo);
   }
   Status hold_led();
-  Status ask_for_undecided();
-  Status find_reached();           // while all stand still
   std::uint64_t done_by_all() const; // this worker and those that it leads
   Status leave(std::uint32_t group);
   Status show_rest();
-  Status await_shown();
   Status await_put();
   Status until_answered(Status (param::Table::*asks)()) { return ends_.waits.until_answered(*ends_.table, asks); }
 
@@ -185,14 +173,15 @@ class Worker final : public param::SharedParams, public param::DeviceSums, priva
   std::uint32_t leader_ = 0;       // of this worker
   LostGroups lost_;
   Alignment alignment_;
+  Position position_;
   Salvage salvage_;
   KeptValues kept_;
   LedgerKeeper ledgers_;
   RunningState states_;
   Liveness liveness_;
-  std::unique_ptr<Peers> peers_; // null: params are shared
+  DevicePeers peers_;
 
-  bool put_ = false;   // the first values are everywhere
+  bool put_ = false; // the first values are everywhere
   bool stopped_ = false;
   std::optional<Go> go_;
   std::uint64_t free_until_ = 0;        // own group's steps
@@ -203,12 +192,10 @@ class Worker final : public param::SharedParams, public param::DeviceSums, priva
 
   // The run's leader's.
   std::function<Status()> look_;
-  bool held_ = false;                    // once at least
-  bool holds_ = false;                   // the others stand still, or are about to
-  bool others_free_ = false;             // other groups were freed since they stood still
-  std::uint64_t until_ = 0;              // the step up to which they are free
-  std::vector<std::uint64_t> undecided_; // of each group the first step that is not decided yet; empty: not asked
-  std::size_t unanswered_ = 0;           // groups that have not answered that
+  bool held_ = false;        // once at least
+  bool holds_ = false;       // the others stand still, or are about to
+  bool others_free_ = false; // other groups were freed since they stood still
+  std::uint64_t until_ = 0;  // the step up to which they are free
 };
 
 } // namespace dlhost::run

@@ -34,7 +34,7 @@ Result<std::unique_ptr<Transport>> far_transport(Session& session) {
   return network;
 }
 
-// What is encrypted on its way to other machines.
+// The part of the traffic to other machines that is encrypted.
 std::optional<param::EncryptedEndpoint::What> encrypted(const config::Topology& topology) {
   using What = param::EncryptedEndpoint::What;
   if (topology.encrypt_data) return What::all;
@@ -99,6 +99,53 @@ Status WorkerEnds::tell(std::span<const std::uint32_t> workers, const param::Mes
   return first;
 }
 
+std::optional<double> WorkerEnds::gradient_norm() const {
+  const auto own = table->gradient_norm();
+  return own || !shard ? own : shard->gradient_norm();
+}
+
+param::Arrivals WorkerEnds::arrivals() const {
+  param::Arrivals all;
+  for (std::uint32_t worker = 0; worker < layout.map.workers(); ++worker) all += memory.vitals(worker).arrivals();
+  return all;
+}
+
+record::Traffic WorkerEnds::encoded() const {
+  const bool by_client = table && layout.exchange.encodes != Encodes::exchanges;
+  return by_client ? table->encoded() : exchanged;
+}
+
+Status WorkerEnds::await_shown() const {
+  if (!has_far()) return {};
+  return table->wait_until([this] { return post->all_shown(); });
+}
+
+void WorkerEnds::await_sent() const {
+  constexpr int looks = 20;
+  constexpr Nanoseconds each = 50'000'000;
+  for (int look = 0; has_far() && look < looks && !post->all_sent(); ++look)
+    table->progress(each).ignore("the run is over; a process that is gone needs nothing");
+}
+
+void WorkerEnds::fail(const Status& status) const {
+  if (!table) return; // no worker listens yet
+  const auto said = memory.words(number);
+  const std::string& message = status.message();
+  const std::size_t length = std::min(message.size(), said.size() - 1);
+  std::ranges::copy_n(message.begin(), static_cast<std::ptrdiff_t>(length), said.begin());
+  said[length] = '\0';
+  std::vector<std::uint32_t> others;
+  for (std::uint32_t worker = 0; worker < layout.map.workers(); ++worker) {
+    if (worker == number) continue;
+    post->show(memory.shown(worker, memory.places().words, length + 1, record::Cargo::control))
+        .ignore("a worker that cannot be told notices that this one is gone");
+    others.push_back(worker);
+  }
+  tell(others, {.word = param::Word::failed, .step = static_cast<std::uint64_t>(status.code())})
+      .ignore("a worker that cannot be told notices that this one is gone");
+  await_sent();
+}
+
 param::CodecUse WorkerEnds::codec_use() const {
   return {.store = &session.store(),
           .coding = memory.places().coding ? &*memory.places().coding : nullptr,
@@ -142,8 +189,7 @@ Status WorkerEnds::make_table(param::ControlHandler& control, bool mends, Learne
   for (std::uint32_t group = 0; shares && group < place.server_groups; ++group)
     if (group != place.server_group) setup.other_seats.push_back(layout.map.servers_of(group));
   if (const double norm = session.job().largest_norm(); norm > 0 && !exchange.whole_versions) {
-    DLHOST_ASSIGN(setup.clip,
-                  param::Clip::prepare(session.store(), memory.places().gradients, memory.own(), norm));
+    DLHOST_ASSIGN(setup.clip, param::Clip::prepare(session.store(), memory.places().gradients, memory.own(), norm));
   }
   if (memory.places().replica) {
     DLHOST_ASSIGN(setup.replica, make_replica());

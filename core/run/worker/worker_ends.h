@@ -13,10 +13,10 @@
 #include "param/server/shard.h"
 #include "param/table/table.h"
 #include "run/membership/address_book.h"
+#include "run/memory/run_memory.h"
+#include "run/memory/worker_layout.h"
 #include "run/session/session.h"
-#include "run/worker/run_memory.h"
 #include "run/worker/waits.h"
-#include "run/worker/worker_layout.h"
 
 namespace dlhost::run {
 
@@ -36,7 +36,7 @@ struct WorkerEnds {
   Status load();
   // Opens the post. Requires: the store is laid out.
   Status open_post();
-  // What a server group's servers hear of each other. `learned_by`: what a lost group had learned.
+  // Writes what a lost group had learned of a slice; returns the version that has it.
   using LearnedBy = std::function<std::optional<Version>(std::uint32_t group, const param::Slice&, std::span<float>)>;
   // Makes the client, and the server and chooser beside it. `mends`: other groups go on without a lost one.
   Status make_table(param::ControlHandler&, bool mends, LearnedBy learned_by);
@@ -47,6 +47,19 @@ struct WorkerEnds {
   Status send(std::uint32_t worker, const param::Message& message) const { return table->send(worker, message); }
   // Sends to each, also if some are gone. Errors: the first.
   Status tell(std::span<const std::uint32_t> workers, const param::Message&) const;
+
+  // Waits until all that was shown to other machines is there.
+  Status await_shown() const;
+  // Waits until the messages have left for other machines, but not for long.
+  void await_sent() const;
+  // Tells the others why this worker cannot go on.
+  void fail(const Status&) const;
+  std::optional<double> gradient_norm() const;
+  // At all servers, if contributions may be late.
+  param::Arrivals arrivals() const;
+  // Bytes of this worker's that went through a codec, and that were sent as factors.
+  record::Traffic encoded() const;
+  record::Traffic factored() const { return table ? table->factored() : record::Traffic(); }
 
   Session& session;
   AddressBook& address_book;

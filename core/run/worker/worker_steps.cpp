@@ -39,7 +39,7 @@ Status Worker::take(const Message& message) {
     return {};
   case Word::failed: return hear_failed(message);
   case Word::alive: return {};
-  case Word::undecided: return hear_undecided(message);
+  case Word::undecided: return position_.hear_undecided(message);
   case Word::attested: return ledgers_.hear_attested(message);
   case Word::lost: return lost_.hear_lost(message);
   case Word::join: return lost_.hear_join(message);
@@ -59,24 +59,13 @@ Status Worker::hear_failed(const Message& message) {
   return Status(code, concat("worker ", message.seat, ": ", reason));
 }
 
-Status Worker::hear_undecided(const Message& message) {
-  const bool is_asked = unanswered_ > 0 && message.group < map_.groups() &&
-                        message.seat == map_.home_of(map_.server_group_of(message.group * place().workers));
-  if (!is_asked)
-    return Status::corrupt("worker ", message.seat, " tells which steps of group ", message.group,
-                           " are undecided, which this worker did not ask");
-  --unanswered_;
-  undecided_[message.group] = message.step;
-  return {};
-}
-
 Status Worker::go(std::uint64_t step, double rate) {
   ends_.memory.vitals(number_).told.store(step, std::memory_order_release);
   return ends_.tell(led_, {.word = Word::go, .step = step, .rate = rate});
 }
 
 Status Worker::gather(std::uint64_t step, std::vector<program::Metric>& metrics) {
-  ends_.steps.done[number_] = step + 1; // all of it is sent, whoever wants it to stand still now
+  ends_.steps.done[number_] = step + 1; // all of the step is sent, even if a leader holds this worker now
   DLHOST_TRY(ends_.table->attend_until([&] {
     return ends_.waits.all_of(led_, What::parts, [&](std::uint32_t worker) { return ends_.steps.done[worker] > step; });
   }));
@@ -109,9 +98,9 @@ Status Worker::hold() {
   DLHOST_TRY(hold_led());
   DLHOST_TRY(until_answered(&param::Table::flush));
   liveness_.show_memory();
-  if (exchange_.chooses_steps) DLHOST_TRY(ask_for_undecided());
+  if (exchange_.chooses_steps) DLHOST_TRY(position_.ask_for_undecided());
   if (exchange_.groups != Groups::one || exchange_.folds) DLHOST_TRY(alignment_.align());
-  return find_reached();
+  return position_.find();
 }
 
 // Stands still until it may go on, with the workers that it leads. It may be held again meanwhile.
@@ -171,7 +160,7 @@ Status Worker::conclude() {
   for (std::uint32_t group = place().first_served + 1; group < place().first_served + place().served; ++group)
     DLHOST_TRY(leave(group));
   DLHOST_TRY(until_answered(&param::Table::receive));
-  return find_reached();
+  return position_.find();
 }
 
 Status Worker::wait_for_groups(std::uint64_t steps) {
@@ -234,66 +223,6 @@ void Worker::await_end() {
   const auto leads = [&] { return std::ranges::find(ends_.post->gone(), 0U) == ends_.post->gone().end(); };
   while (!stopped_ && ends_.address_book.failure().ok() && leads() && clock.now() < end)
     ends_.table->progress(10'000'000).ignore("more may go, now that one has");
-}
-
-void Worker::fail(const Status& status) {
-  if (!ends_.table) return; // no worker listens yet
-  const auto said = ends_.memory.words(number_);
-  const std::string& message = status.message();
-  const std::size_t length = std::min(message.size(), said.size() - 1);
-  std::ranges::copy_n(message.begin(), static_cast<std::ptrdiff_t>(length), said.begin());
-  said[length] = '\0';
-  std::vector<std::uint32_t> others;
-  for (std::uint32_t worker = 0; worker < map_.workers(); ++worker) {
-    if (worker == number_) continue;
-    ends_.post->show(shown(worker, ends_.memory.places().words, length + 1, record::Cargo::control))
-        .ignore("a worker that cannot be told notices that this one is gone");
-    others.push_back(worker);
-  }
-  ends_.tell(others, {.word = Word::failed, .step = static_cast<std::uint64_t>(status.code())})
-      .ignore("a worker that cannot be told notices that this one is gone");
-  await_sent();
-}
-
-Status Worker::ask_for_undecided() {
-  undecided_.assign(map_.groups(), 0);
-  unanswered_ = map_.groups();
-  for (std::uint32_t group = 0; group < map_.server_groups(); ++group)
-    DLHOST_TRY(ends_.table->send(map_.home_of(group), {.word = param::Word::complete}));
-  return ends_.table->wait_until([this] { return ends_.waits.is_over(unanswered_ == 0, Waits::on(What::answers)); });
-}
-
-// A worker may repeat steps because others of its group had not come that far: these steps are in already. Of some
-// slices, steps that it was to repeat from the beginning on are in too, though it has not come to them yet. If groups
-// are chosen for whole steps, a step that only some workers of a group have sent is in no version.
-Status Worker::find_reached() {
-  DLHOST_TRY(until_answered(&param::Table::look));
-  param::StartPoint reached{.others = std::vector<Version>(map_.server_groups() - 1), .own_values = true};
-  const auto done = [&](std::uint32_t worker) {
-    return std::max(ends_.steps.begun.steps[worker], ends_.memory.vitals(worker).steps.load(std::memory_order_acquire));
-  };
-  for (std::uint32_t worker = 0; worker < map_.workers(); ++worker) reached.steps.push_back(done(worker));
-  for (std::uint32_t group = 0; exchange_.by_step && group < map_.groups(); ++group) {
-    std::uint64_t steps = reached.of_group(group, place().workers);
-    if (!undecided_.empty()) steps = std::min(steps, undecided_[group]);
-    std::fill_n(reached.steps.begin() + group * place().workers, place().workers, steps);
-  }
-  undecided_.clear();
-  for (const param::Slice& slice : ends_.slices().all()) {
-    auto& there = reached.slices.emplace_back(
-        param::StartPoint::OfSlice{.version = ends_.table->version(slice.id), .steps = reached.steps, .others = {}});
-    for (std::uint32_t worker = 0; worker < map_.workers(); ++worker)
-      there.steps[worker] = std::max(there.steps[worker], ends_.steps.begun.steps_of(slice.id)[worker]);
-    for (std::uint32_t group = 1; group < map_.server_groups(); ++group)
-      there.others.push_back(!alignment_.any() ? ends_.steps.reached.version_of(slice.id, group)
-                                               : alignment_.of(group, slice.id).version);
-  }
-  lost_.count_in(reached);
-  reached.sum_up();
-  if (!exchange_.has_servers())
-    reached.version = reached.of_group(0, place().workers); // as many as servers would have made
-  ends_.steps.reached = std::move(reached);
-  return {};
 }
 
 } // namespace dlhost::run

@@ -80,7 +80,7 @@ SimulatedPool::~SimulatedPool() {
 }
 
 Status SimulatedPool::start() {
-  for (std::uint32_t seat = 1; seat < address_book_->seats(); ++seat) processes_->push_back(start(seat, 0));
+  for (std::uint32_t seat = 1; seat < address_book_->workers(); ++seat) processes_->push_back(start(seat, 0));
   return {};
 }
 

@@ -1,4 +1,4 @@
-#include "run/worker/run_memory.h"
+#include "run/memory/run_memory.h"
 
 #include <algorithm>
 #include <new>

@@ -1,31 +1,37 @@
-// Workers that have all params for themselves: their devices sum the gradients of each step. Before the first step all
-// workers get the leader's values.
+#include "run/worker/device_peers.h"
+
 #include <utility>
 
 #include "program/gradient_sums.h"
 #include "run/worker/silence.h"
-#include "run/worker/worker.h"
 
 namespace dlhost::run {
 
-Result<std::string> Worker::convened() const {
+Result<std::string> DevicePeers::convened() const {
   auto convened = ends_.session.device().convene();
   if (convened.ok()) return convened;
   return Status(convened.status().code(),
-                concat("topology.device_copies = \"none\" with ", map_.workers(), " workers: device '",
+                concat("topology.device_copies = \"none\" with ", ends_.layout.map.workers(), " workers: device '",
                        ends_.session.job().train.device.type, "': ", convened.status().message(),
                        "; leave topology.device_copies out, and gradients are added on the host"));
 }
 
-bool Worker::all_wait_for_sums() const {
-  for (std::uint32_t worker = 0; worker < map_.workers(); ++worker)
+Status DevicePeers::join() {
+  DLHOST_ASSIGN(const Contact first, ends_.address_book.contact(0));
+  DLHOST_ASSIGN(peers_, ends_.session.device().join(first.convened, static_cast<int>(ends_.number),
+                                                    static_cast<int>(ends_.layout.map.workers())));
+  return {};
+}
+
+bool DevicePeers::all_wait_for_sums() const {
+  for (std::uint32_t worker = 0; worker < ends_.layout.map.workers(); ++worker)
     if (ends_.memory.vitals(worker).awaits.load(std::memory_order_relaxed).what != Awaited::What::sums) return false;
   return true;
 }
 
 // The device does not notify, so it is polled. A worker that polls shows life. If all workers have polled for too long,
 // the sums are stuck.
-Status Worker::wait_for_device(const std::function<Result<bool>()>& done) {
+Status DevicePeers::wait(const std::function<Result<bool>()>& done) {
   ends_.waits.is_over(false, Waits::on(Awaited::What::sums));
   Clock& clock = ends_.session.host().clock();
   const Nanoseconds begin = clock.now(), limit = liveness_.longest_silence();
@@ -39,17 +45,17 @@ Status Worker::wait_for_device(const std::function<Result<bool>()>& done) {
   });
   ends_.waits.is_over(true, {});
   if (status.code() != Code::gone) return status;
-  return std::move(status).at("worker ", number_, " waits for the sums of gradients");
+  return std::move(status).at("worker ", ends_.number, " waits for the sums of gradients");
 }
 
 // A sum in which all other workers contribute zeros.
-Status Worker::spread_params() {
-  if (exchange_.has_servers() || stopped_) return {};
+Status DevicePeers::spread_params(param::DeviceSums& sums) {
+  if (ends_.layout.exchange.has_servers() || stopped_) return {};
   param::Store& store = ends_.session.store();
   const auto& [device, stream] = store.computing();
-  DLHOST_ASSIGN(const auto summing, program::GradientSums::make(device, stream, *this, store.params().size()));
+  DLHOST_ASSIGN(const auto summing, program::GradientSums::make(device, stream, sums, store.params().size()));
   const auto spread = [&, &device = device, &stream = stream](const param::Held& held) -> Status {
-    if (number_ != 0) DLHOST_TRY(device.fill_zero(stream, held.data(), held.size()));
+    if (ends_.number != 0) DLHOST_TRY(device.fill_zero(stream, held.data(), held.size()));
     return summing->add(held.data(), static_cast<std::int64_t>(held.size() / sizeof(float)));
   };
   const auto spread_all = [&]() -> Status {

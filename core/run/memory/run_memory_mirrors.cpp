@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <new>
 
-#include "run/worker/run_memory.h"
+#include "run/memory/run_memory.h"
 
 namespace dlhost::run {
 
@@ -48,11 +48,9 @@ Status RunMemory::find_mirrors(AddressBook& address_book) {
     const std::uint32_t machine = map_.machine_of(worker);
     for (std::uint32_t group = 0; group < map_.server_groups(); ++group)
       if (const std::string& key = contact.far_masters.at(group); !key.empty())
-        remote_masters_[group].push_back({machine,
-                                          {.seat = worker,
-                                           .key = key,
-                                           .number = mirror_number(group),
-                                           .shared = map_.workers_on(machine) > 1}});
+        remote_masters_[group].push_back(
+            {machine,
+             {.seat = worker, .key = key, .number = mirror_number(group), .shared = map_.workers_on(machine) > 1}});
   }
   return {};
 }

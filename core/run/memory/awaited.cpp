@@ -1,4 +1,4 @@
-#include "run/worker/awaited.h"
+#include "run/memory/awaited.h"
 
 #include <dlhost/status.h>
 

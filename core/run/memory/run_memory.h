@@ -1,6 +1,6 @@
 // The memory of all workers of a run, as one worker sees it. It maps the memory of the workers on its machine. Of the
-// workers on other machines it has mirrors (param/message/remote_copy.h): a writer shows new bytes there before it sends
-// the message about them. Beside these: the masters of the server groups.
+// workers on other machines it has mirrors (param/message/remote_copy.h): a writer shows new bytes there before it
+// sends the message about them. Beside these: the masters of the server groups.
 //
 // Thread: that of the worker.
 #pragma once
@@ -16,10 +16,10 @@
 #include "param/server/surviving_versions.h"
 #include "param/table/table_memory.h"
 #include "run/membership/address_book.h"
+#include "run/memory/pinned.h"
+#include "run/memory/vitals.h"
+#include "run/memory/worker_layout.h"
 #include "run/session/session.h"
-#include "run/worker/pinned.h"
-#include "run/worker/vitals.h"
-#include "run/worker/worker_layout.h"
 
 namespace dlhost::run {
 
@@ -29,8 +29,8 @@ class RunMemory {
   RunMemory(Session&, const WorkerLayout&, std::uint32_t number, bool sees_others);
   ~RunMemory();
 
-  // Takes the worker's own memory, and makes or maps its masters; lends both to the store. Adds the keys to the contact,
-  // by which others see this memory. Requires: the store is laid out, and nothing is allocated.
+  // Takes the worker's own memory, and makes or maps its masters; lends both to the store. Adds the keys to the
+  // contact, by which others see this memory. Requires: the store is laid out, and nothing is allocated.
   Status open(param::Post&, AddressBook&, Contact&);
   // Sees another worker's memory.
   Status see(std::uint32_t worker, const Contact&);
@@ -63,7 +63,7 @@ class RunMemory {
   // This worker made the masters of its server group for its machine.
   bool made_masters() const { return masters_board_.made(); }
 
-  // What is to be shown with a message to a worker; nothing if that worker sees this memory anyway.
+  // The part of this memory to show with a message to a worker; nothing if that worker sees this memory anyway.
   param::Post::Shown shown(std::uint32_t worker, std::size_t place, std::size_t bytes, record::Cargo) const;
   // The same of masters, to a machine. Errors: the machine has no mirror of them.
   Result<param::Post::Shown> shown_masters(std::uint32_t server_group, std::uint32_t machine,
@@ -112,9 +112,9 @@ class RunMemory {
   param::Post* post_ = nullptr;
   std::optional<WorkerMemory> places_;
   std::unique_ptr<Lent> lent_;
-  param::SharedMemory masters_board_; // of this worker's server group, if this worker made them for its machine
-  std::unique_ptr<Region> masters_;   // else
-  std::vector<Pinned> pinned_;        // of both: memory that a device copies
+  param::SharedMemory masters_board_;       // of this worker's server group, if this worker made them for its machine
+  std::unique_ptr<Region> masters_;         // else
+  std::vector<Pinned> pinned_;              // of both: memory that a device copies
   std::vector<OtherMasters> other_masters_; // of the other server groups
   std::vector<Seen> all_;
   std::vector<std::vector<RemoteMasters>> remote_masters_; // of each server group

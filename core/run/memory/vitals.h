@@ -10,7 +10,7 @@
 
 #include "param/server/arrivals.h"
 #include "record/traffic.h"
-#include "run/worker/awaited.h"
+#include "run/memory/awaited.h"
 
 namespace dlhost::run {
 

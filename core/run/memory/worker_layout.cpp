@@ -1,9 +1,9 @@
-#include "run/worker/worker_layout.h"
+#include "run/memory/worker_layout.h"
 
 #include <utility>
 
 #include "param/server/surviving_versions.h"
-#include "run/worker/vitals.h"
+#include "run/memory/vitals.h"
 
 namespace dlhost::run {
 
