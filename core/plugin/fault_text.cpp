@@ -81,8 +81,9 @@ void write_others(int except_thread) {
 }
 
 void write_checkpoint(const char* path) {
+  if (!path) return;
   FaultLine line;
-  if (path)
+  if (*path)
     line << "the last checkpoint, " << path << ", is whole: continue from it with --resume";
   else
     line << "no checkpoint had been written yet, so none is damaged";

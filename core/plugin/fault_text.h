@@ -37,7 +37,7 @@ Doing doing_of_thread(int thread);
 // Writes a line for each other task that is inside a plugin.
 void write_others(int except_thread);
 
-// Writes the line about the newest checkpoint.
+// Writes the line about the newest checkpoint. Null: nothing is known of checkpoints, and no line is written.
 void write_checkpoint(const char* path);
 
 } // namespace dlhost::plugin

@@ -17,8 +17,10 @@ namespace dlhost::plugin {
 // Previous handlers (a sanitizer's) run afterwards.
 void install_fault_handlers();
 
-// The newest checkpoint that is complete on disk, as an immortal text; null: none yet.
+// The newest checkpoint that is complete on disk, as an immortal text. Before the first call, faults say nothing about
+// checkpoints: this process, such as a worker, does not write them.
 void tell_checkpoint(const char* path) noexcept;
+inline constexpr const char* no_checkpoint_yet = "";
 const char* checkpoint_to_tell() noexcept;
 
 // While it lives, a fault inside these bytes is reported as an access to device memory from the host. At most 256 at

@@ -173,6 +173,11 @@ class Hostile(unittest.TestCase):
                     said = self.fails_as_it_should(Trial("layer.odd", where, how, who))
                     self.assertIn(f"plugin 'misbehaving' ({plugin}) called {call}(0) in ", said)
 
+    def test_a_worker_says_nothing_of_checkpoints(self) -> None:
+        said = self.fails_as_it_should(Trial("layer.odd", "compute_feature", "exits", "worker", 3))
+        self.assertTrue(list(self.root.glob("runs/*/checkpoints/step-*")), said)
+        self.assertNotIn("no checkpoint", said)
+
     def test_at_the_very_end(self) -> None:
         said = self.fails_as_it_should(Trial("layer.odd", "compute_feature", "exits_later"))
         self.assertIn(f"plugin 'misbehaving' ({plugin}) called _exit(0) outside every call", said)

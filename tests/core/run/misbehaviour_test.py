@@ -116,6 +116,12 @@ class Misbehaviour(Trouble):
                         self.assertEqual(summary["reason"], words.replace("PLACE", f"{where}, step 5").removeprefix("dlhost: "))
                     self.goes_on_from(4)
 
+    def test_a_resumed_run_names_the_checkpoint_that_it_started_from(self) -> None:
+        self.trouble(1, "layer.odd", "throws", "compute_feature", 5)
+        crash = [f"--set=layer.odd.{key}={value}" for key, value in (("how", "crashes"), ("where", "compute_feature"), ("step", 4))]
+        said = self.run_job(SIGSEGV, "--resume", str(self.folder()), *crash)
+        self.assertRegex(said, "the last checkpoint, .*/step-000000004, is whole")
+
     def test_a_source_on_its_readers_task(self) -> None:
         for readers in (0, 2):
             with self.subTest(readers=readers):
