@@ -62,7 +62,8 @@ PHASES = {
 }
 HANGS = ("hangs", "hangs_deaf", "spins_deaf")
 MISDEEDS = (*HANGS, "throws", "throws_garbage", "throws_number", "crashes", "aborts", "exits", "exits_at_once", "exits_quickly",
-            "exits_later", "crashes_in_thread", "aborts_in_thread", "exits_in_thread", "throws_in_thread", "vanishes")
+            "exits_later", "crashes_in_thread", "aborts_in_thread", "exits_in_thread", "throws_in_thread",
+            "execs", "execs_in_thread", "vanishes")
 LATE = ("destruction", "fini", "exit")
 
 
@@ -172,6 +173,21 @@ class Hostile(unittest.TestCase):
                     self.setUp()
                     said = self.fails_as_it_should(Trial("layer.odd", where, how, who))
                     self.assertIn(f"plugin 'misbehaving' ({plugin}) called {call}(0) in ", said)
+
+    def test_exec(self) -> None:
+        for who in ("alone", "worker"):
+            with self.subTest(who=who):
+                self.setUp()
+                said = self.fails_as_it_should(Trial("layer.odd", "compute_feature", "execs", who))
+                self.assertIn(f"plugin 'misbehaving' ({plugin}) called execl(\"/bin/true\") in layer 'odd', compute_feature", said)
+        self.setUp()
+        said = self.fails_as_it_should(Trial("layer.odd", "compute_feature", "execs_in_thread"))
+        self.assertRegex(said, r"called execl\(\"/bin/true\"\) outside every call, in a thread .*misbehaving.so\+0x")
+
+    def test_exec_in_a_child_is_no_fault(self) -> None:
+        process = self.start(Trial("layer.odd", "compute_feature", "execs_in_child"))
+        said = self.ends(process)
+        self.assertEqual(process.returncode, 0, said)
 
     def test_a_worker_says_nothing_of_checkpoints(self) -> None:
         said = self.fails_as_it_should(Trial("layer.odd", "compute_feature", "exits", "worker", 3))

@@ -12,6 +12,7 @@
 
 #include <csignal>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <dlhost/schema.h>
@@ -37,6 +38,9 @@ enum class How {
   aborts_in_thread,
   exits_in_thread,
   throws_in_thread,
+  execs,
+  execs_in_thread,
+  execs_in_child, // which is no misdeed
 };
 
 inline constexpr std::pair<std::string_view, How> hows[] = {
@@ -58,6 +62,9 @@ inline constexpr std::pair<std::string_view, How> hows[] = {
     {"aborts_in_thread", How::aborts_in_thread},
     {"exits_in_thread", How::exits_in_thread},
     {"throws_in_thread", How::throws_in_thread},
+    {"execs", How::execs},
+    {"execs_in_thread", How::execs_in_thread},
+    {"execs_in_child", How::execs_in_child},
 };
 
 [[noreturn]] inline void hang() {
@@ -88,6 +95,33 @@ template <class Deed> void in_thread(Deed deed) {
   throw std::runtime_error(text);
 }
 
+inline void exec_true() {
+  execl("/bin/true", "true", nullptr);
+  std::fputs("misbehaving: exec failed\n", stderr);
+}
+
+// Through each function with arguments of another shape.
+inline void exec_in_children() {
+  const char* const words[] = {"sh", "-c", "exit $((40 + $SUM))", nullptr};
+  const char* const environment[] = {"SUM=2", nullptr};
+  char* const* const argv = const_cast<char* const*>(words);
+  char* const* const envp = const_cast<char* const*>(environment);
+  for (int way = 0; way < 4; ++way) {
+    const pid_t child = fork();
+    if (child == 0) {
+      setenv("SUM", "2", 1);
+      if (way == 0) execle("/bin/sh", words[0], words[1], words[2], nullptr, envp);
+      if (way == 1) execlp("sh", words[0], words[1], words[2], nullptr);
+      if (way == 2) execvp("sh", argv);
+      if (way == 3) execve("/bin/sh", argv, envp);
+      _exit(1);
+    }
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 42)
+      throw std::runtime_error("a child did not become the shell: way " + std::to_string(way));
+  }
+}
+
 inline void misbehave(How how) {
   switch (how) {
   case How::well: return;
@@ -112,6 +146,9 @@ inline void misbehave(How how) {
   case How::aborts_in_thread: return in_thread([] { std::abort(); });
   case How::exits_in_thread: return in_thread([] { std::exit(0); });
   case How::throws_in_thread: return in_thread([] { throw std::runtime_error("out of ideas"); });
+  case How::execs: return exec_true();
+  case How::execs_in_thread: return in_thread(exec_true);
+  case How::execs_in_child: return exec_in_children();
   }
 }
 
