@@ -8,6 +8,7 @@
 
 #include "env/process/process.h"
 #include "plugin/exits.h"
+#include "plugin/faults.h"
 
 namespace {
 
@@ -38,8 +39,17 @@ auto* next_execveat() {
   static auto* const found = next<int(int, const char*, char* const[], char* const[], int)>("execveat");
   return found;
 }
+auto* next_abort() {
+  static auto* const found = next<void()>("abort");
+  return found;
+}
+auto* next_assert_fail() {
+  static auto* const found = next<void(const char*, const char*, unsigned, const char*)>("__assert_fail");
+  return found;
+}
 // Found before main: a forked child may call exec, but not dlsym.
-[[maybe_unused]] const bool all_found = next_execve() && next_execvpe() && next_fexecve() && next_execveat();
+[[maybe_unused]] const bool all_found =
+    next_execve() && next_execvpe() && next_fexecve() && next_execveat() && next_abort() && next_assert_fail();
 
 // The words of execl: arguments up to a null.
 struct Words {
@@ -92,6 +102,20 @@ __attribute__((visibility("default"))) void _exit(int status) {
 __attribute__((visibility("default"))) void _Exit(int status) noexcept {
   dlhost::plugin::judge_exit("_Exit", status, __builtin_return_address(0));
   dlhost::env::end_now(status);
+}
+
+__attribute__((visibility("default"))) void abort() noexcept {
+  dlhost::plugin::expect_abort();
+  next_abort()();
+  dlhost::env::end_now(dlhost::plugin::fault_exit_code);
+}
+
+// assert calls it; it calls the C library's own abort.
+__attribute__((visibility("default"), noreturn)) void __assert_fail(const char* condition, const char* file,
+                                                                    unsigned line, const char* function) noexcept {
+  dlhost::plugin::expect_abort();
+  next_assert_fail()(condition, file, line, function);
+  dlhost::env::end_now(dlhost::plugin::fault_exit_code);
 }
 
 __attribute__((visibility("default"))) int execve(const char* path, char* const argv[], char* const envp[]) noexcept {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "env/printable.h"
+#include "plugin/code.h"
 
 namespace dlhost::plugin {
 
@@ -51,6 +52,16 @@ void put_place(FaultLine& line, const Actor& actor, const char* phase, std::uint
   if (*actor.instance) line << actor.kind << " '" << actor.instance << "', ";
   line << (phase ? phase : "?");
   if (step != no_step) line << ", step " << step;
+}
+
+void put_loaded(FaultLine& line) {
+  const Actor* before = nullptr;
+  for (const Code& code : code_of_plugins()) {
+    if (code.plugin == before) continue;
+    line << (before ? ", " : "; loaded are: ");
+    put_plugin(line, *code.plugin);
+    before = code.plugin;
+  }
 }
 
 Doing doing_of_thread(int thread) {

@@ -31,6 +31,8 @@ class FaultLine {
 void put_plugin(FaultLine&, const Actor&);
 // "layer 'cube1', compute_feature, step 12"
 void put_place(FaultLine&, const Actor&, const char* phase, std::uint64_t step);
+// "; loaded are: " and all loaded plugins.
+void put_loaded(FaultLine&);
 
 // Reads the thread's slot that was claimed last. actor is null: in no plugin.
 Doing doing_of_thread(int thread);

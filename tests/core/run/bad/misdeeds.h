@@ -1,6 +1,7 @@
 // A plugin's possible misdeeds, one enumerator each.
 #pragma once
 
+#include <cassert>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -38,6 +39,11 @@ enum class How {
   aborts_in_thread,
   exits_in_thread,
   throws_in_thread,
+  alarms,
+  signals_itself,
+  aborts_unheard, // with SIGABRT ignored and blocked
+  asserts_unheard,
+  traps,
   execs,
   execs_in_thread,
   execs_in_child, // which is no misdeed
@@ -62,6 +68,11 @@ inline constexpr std::pair<std::string_view, How> hows[] = {
     {"aborts_in_thread", How::aborts_in_thread},
     {"exits_in_thread", How::exits_in_thread},
     {"throws_in_thread", How::throws_in_thread},
+    {"alarms", How::alarms},
+    {"signals_itself", How::signals_itself},
+    {"aborts_unheard", How::aborts_unheard},
+    {"asserts_unheard", How::asserts_unheard},
+    {"traps", How::traps},
     {"execs", How::execs},
     {"execs_in_thread", How::execs_in_thread},
     {"execs_in_child", How::execs_in_child},
@@ -76,6 +87,11 @@ inline void block_all_signals() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+
+inline void ignore_aborts() {
+  block_all_signals();
+  std::signal(SIGABRT, SIG_IGN);
 }
 
 inline void crash() {
@@ -146,6 +162,14 @@ inline void misbehave(How how) {
   case How::aborts_in_thread: return in_thread([] { std::abort(); });
   case How::exits_in_thread: return in_thread([] { std::exit(0); });
   case How::throws_in_thread: return in_thread([] { throw std::runtime_error("out of ideas"); });
+  case How::alarms:
+    ualarm(50'000, 0);
+    sleep(20);
+    return;
+  case How::signals_itself: std::raise(SIGUSR1); return;
+  case How::aborts_unheard: ignore_aborts(); std::abort();
+  case How::asserts_unheard: ignore_aborts(); __assert_fail("true", "misdeeds.h", 1, "misbehave");
+  case How::traps: std::raise(SIGTRAP); return;
   case How::execs: return exec_true();
   case How::execs_in_thread: return in_thread(exec_true);
   case How::execs_in_child: return exec_in_children();
