@@ -48,6 +48,7 @@ void on_exit() {
 
 void install_exit_guard() {
   guarded_process = getpid();
+  watch_forked_children();
   std::atexit(on_exit);
   std::at_quick_exit(on_exit);
 }

@@ -139,7 +139,17 @@ class Frames {
   int count_ = 0;
 };
 
+// Whether this is a child process that a plugin forked. Its end is no end of the run, and its parent may wait for the
+// signal: it gets the default action.
+bool ends_child(int number) {
+  if (!detail::is_forked_child) return false;
+  std::signal(number, SIG_DFL);
+  raise(number);
+  return true;
+}
+
 void on_fault(int number, siginfo_t* info, void*) {
+  if (ends_child(number)) return;
   claim_telling();
   const int thread = gettid();
   const Doing doing = doing_of_thread(thread);
@@ -205,6 +215,7 @@ void write_own_signal(int number) {
 }
 
 void on_ending_signal(int number, siginfo_t* info, void*) {
+  if (ends_child(number)) return;
   const bool sent = info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL;
   const bool foreign = sent && info->si_pid != getpid();
   claim_telling(foreign ? Heirs::kept : Heirs::none);
@@ -232,6 +243,7 @@ void write_exception() {
 }
 
 [[noreturn]] void on_terminate() {
+  if (detail::is_forked_child) std::abort();
   claim_telling();
   const int thread = gettid();
   const Doing doing = doing_of_thread(thread);

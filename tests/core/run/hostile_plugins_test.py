@@ -217,6 +217,24 @@ class Hostile(unittest.TestCase):
         said = self.ends(process)
         self.assertEqual(process.returncode, 0, said)
 
+    def test_a_forked_child_ends_and_the_run_goes_on(self) -> None:
+        for how, where, what in (
+            ("forks", "compute_feature", f"a child process that plugin 'misbehaving' ({plugin}) forked in layer 'odd', compute_feature, step 1 returned"),
+            ("forks", "setup", f"a child process that plugin 'misbehaving' ({plugin}) forked in layer 'odd', setup returned"),
+            ("crashes_in_child", "compute_feature", "")):
+            with self.subTest(how=how, where=where):
+                self.setUp()
+                process = self.start(Trial("layer.odd", where, how, step=1 if where == "compute_feature" else 0))
+                said = self.ends(process)
+                self.assertEqual(process.returncode, 0, said)
+                self.assertIn(what, said)
+                self.assertEqual("forked" in said, how == "forks", said)
+                self.assertNotIn("crashed", said)
+                runs = list(self.root.glob("runs/*/summary.json"))
+                self.assertEqual(len(runs), 1, said)
+                summary = json.loads(runs[0].read_text())
+                self.assertEqual((summary["status"], summary["steps"]), ("done", 4))
+
     def test_a_worker_says_nothing_of_checkpoints(self) -> None:
         said = self.fails_as_it_should(Trial("layer.odd", "compute_feature", "exits", "worker", 3))
         self.assertTrue(list(self.root.glob("runs/*/checkpoints/step-*")), said)

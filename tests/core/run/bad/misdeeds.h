@@ -47,6 +47,8 @@ enum class How {
   execs,
   execs_in_thread,
   execs_in_child, // which is no misdeed
+  forks,          // and the child returns
+  crashes_in_child,
 };
 
 inline constexpr std::pair<std::string_view, How> hows[] = {
@@ -76,6 +78,8 @@ inline constexpr std::pair<std::string_view, How> hows[] = {
     {"execs", How::execs},
     {"execs_in_thread", How::execs_in_thread},
     {"execs_in_child", How::execs_in_child},
+    {"forks", How::forks},
+    {"crashes_in_child", How::crashes_in_child},
 };
 
 [[noreturn]] inline void hang() {
@@ -173,6 +177,15 @@ inline void misbehave(How how) {
   case How::execs: return exec_true();
   case How::execs_in_thread: return in_thread(exec_true);
   case How::execs_in_child: return exec_in_children();
+  case How::forks: static_cast<void>(fork()); return;
+  case How::crashes_in_child: {
+    const pid_t child = fork();
+    if (child == 0) crash();
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || !WIFSIGNALED(status) || WTERMSIG(status) != SIGSEGV)
+      throw std::runtime_error("the child did not end by SIGSEGV");
+    return;
+  }
   }
 }
 
