@@ -47,6 +47,10 @@ auto* next_assert_fail() {
   static auto* const found = next<void(const char*, const char*, unsigned, const char*)>("__assert_fail");
   return found;
 }
+auto* next_daemon() {
+  static auto* const found = next<int(int, int)>("daemon");
+  return found;
+}
 // Found before main: a forked child may call exec, but not dlsym.
 [[maybe_unused]] const bool all_found =
     next_execve() && next_execvpe() && next_fexecve() && next_execveat() && next_abort() && next_assert_fail();
@@ -108,6 +112,12 @@ __attribute__((visibility("default"))) void abort() noexcept {
   dlhost::plugin::expect_abort();
   next_abort()();
   dlhost::env::end_now(dlhost::plugin::fault_exit_code);
+}
+
+// It forks and ends this process, by a call inside the C library.
+__attribute__((visibility("default"))) int daemon(int nochdir, int noclose) noexcept {
+  dlhost::plugin::judge_exit("daemon", nochdir, __builtin_return_address(0));
+  return next_daemon()(nochdir, noclose);
 }
 
 // assert calls it; it calls the C library's own abort.

@@ -63,7 +63,7 @@ PHASES = {
 HANGS = ("hangs", "hangs_deaf", "spins_deaf")
 MISDEEDS = (*HANGS, "throws", "throws_garbage", "throws_number", "crashes", "aborts", "exits", "exits_at_once", "exits_quickly",
             "exits_later", "crashes_in_thread", "aborts_in_thread", "exits_in_thread", "throws_in_thread",
-            "alarms", "signals_itself", "aborts_unheard", "asserts_unheard", "traps", "execs", "execs_in_thread", "vanishes")
+            "alarms", "signals_itself", "aborts_unheard", "asserts_unheard", "traps", "daemonizes", "execs", "execs_in_thread", "vanishes")
 LATE = ("destruction", "fini", "exit")
 
 
@@ -216,6 +216,10 @@ class Hostile(unittest.TestCase):
         process = self.start(Trial("layer.odd", "compute_feature", "execs_in_child"))
         said = self.ends(process)
         self.assertEqual(process.returncode, 0, said)
+
+    def test_daemon(self) -> None:
+        said = self.fails_as_it_should(Trial("layer.odd", "compute_feature", "daemonizes"), 70)
+        self.assertIn(f"plugin 'misbehaving' ({plugin}) called daemon(0) in layer 'odd', compute_feature", said)
 
     def test_a_forked_child_ends_and_the_run_goes_on(self) -> None:
         for how, where, what in (

@@ -48,6 +48,7 @@ enum class How {
   execs_in_thread,
   execs_in_child, // which is no misdeed
   forks,          // and the child returns
+  daemonizes,
   crashes_in_child,
 };
 
@@ -79,6 +80,7 @@ inline constexpr std::pair<std::string_view, How> hows[] = {
     {"execs_in_thread", How::execs_in_thread},
     {"execs_in_child", How::execs_in_child},
     {"forks", How::forks},
+    {"daemonizes", How::daemonizes},
     {"crashes_in_child", How::crashes_in_child},
 };
 
@@ -178,6 +180,7 @@ inline void misbehave(How how) {
   case How::execs_in_thread: return in_thread(exec_true);
   case How::execs_in_child: return exec_in_children();
   case How::forks: static_cast<void>(fork()); return;
+  case How::daemonizes: static_cast<void>(daemon(0, 0)); return;
   case How::crashes_in_child: {
     const pid_t child = fork();
     if (child == 0) crash();
