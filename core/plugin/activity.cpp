@@ -7,13 +7,36 @@
 #include <tuple>
 
 #include <csignal>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "env/process/process.h"
+#include "plugin/fault_text.h"
+#include "plugin/faults.h"
 
 namespace dlhost::plugin {
 
 namespace detail {
 std::array<ActivitySlot, slot_count> activity_slots;
+std::atomic<bool> is_forked_child{false};
+
+void end_forked_child(const ActivitySlot& slot) noexcept {
+  const Doing doing = read_slot(slot);
+  FaultLine line;
+  line << "a child process that ";
+  if (doing.actor) {
+    put_plugin(line, *doing.actor);
+    line << " forked in ";
+    put_place(line, *doing.actor, doing.phase, doing.step);
+  } else {
+    line << "a plugin forked";
+  }
+  line << " returned from that call: the child ends here, and the run goes on in its parent. A forked child has to end "
+          "with _exit or exec";
+  line.write();
+  env::end_now(fault_exit_code);
+}
 } // namespace detail
 
 namespace {
@@ -36,6 +59,11 @@ struct ActorOrder {
 };
 
 } // namespace
+
+// Core itself does not fork, and posix_spawn does not come here.
+void watch_forked_children() {
+  pthread_atfork(nullptr, nullptr, [] { detail::is_forked_child = true; });
+}
 
 const char* immortal(std::string_view text) {
   // Never destroyed: faults may happen while the process ends.

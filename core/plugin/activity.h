@@ -35,7 +35,14 @@ struct alignas(64) ActivitySlot {
 };
 inline constexpr std::size_t slot_count = 1024;
 extern std::array<ActivitySlot, slot_count> activity_slots;
+// True in a child process that was made by fork, once forked children are watched.
+extern std::atomic<bool> is_forked_child;
+// Ends such a child: it returned from a plugin's call into core, where it would go on as a second run.
+[[noreturn]] void end_forked_child(const ActivitySlot&) noexcept;
 } // namespace detail
+
+// A child process that a plugin forks is ended when its call returns. Called once by main.
+void watch_forked_children();
 
 inline constexpr std::uint64_t no_step = ~std::uint64_t{0};
 
@@ -61,15 +68,24 @@ class Activity {
 
   // Requires: `phase` is immortal, such as the literal "compute_feature".
   void enter(const Actor* actor, const char* phase, std::uint64_t step = no_step) noexcept {
+    end_if_forked();
     slot_->phase.store(phase, std::memory_order_relaxed);
     slot_->step.store(step, std::memory_order_relaxed);
     slot_->entered.store(slot_->entered.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     slot_->actor.store(actor, std::memory_order_release); // release: the watchdog's thread reads the actor's members
   }
-  void leave() noexcept { slot_->actor.store(nullptr, std::memory_order_relaxed); }
+  void leave() noexcept {
+    end_if_forked();
+    slot_->actor.store(nullptr, std::memory_order_relaxed);
+  }
   Doing doing() const noexcept { return read_slot(*slot_); }
 
  private:
+  void end_if_forked() const noexcept {
+    if (detail::is_forked_child.load(std::memory_order_relaxed)) [[unlikely]]
+      detail::end_forked_child(*slot_);
+  }
+
   detail::ActivitySlot* slot_;
   void* own_stack_ = nullptr; // the alternate stack, if this object made it
 };

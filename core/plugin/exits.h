@@ -1,5 +1,5 @@
-// Finds exits that dlhost did not order: a plugin, or a library that it brought, calls exit. With any status this is a
-// fault, reported like a crash.
+// Finds ends of the process that dlhost did not order: a plugin, or a library that it brought, calls exit, with any
+// status, or replaces the program by exec. This is a fault, reported like a crash.
 #pragma once
 
 namespace dlhost::plugin {
@@ -12,5 +12,7 @@ void order_end(int status);
 // The code at `caller` called `call` ("exit") with `status`. Returns if that is no fault: a forked child ends, or code
 // of this program calls.
 void judge_exit(const char* call, int status, const void* caller);
+// The same for a `call` ("execv") that replaces the program of this process by `program`. Async-signal-safe.
+void judge_exec(const char* call, const char* program, const void* caller);
 
 } // namespace dlhost::plugin

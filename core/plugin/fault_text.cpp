@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "env/printable.h"
+#include "plugin/code.h"
 
 namespace dlhost::plugin {
 
@@ -53,6 +54,16 @@ void put_place(FaultLine& line, const Actor& actor, const char* phase, std::uint
   if (step != no_step) line << ", step " << step;
 }
 
+void put_loaded(FaultLine& line) {
+  const Actor* before = nullptr;
+  for (const Code& code : code_of_plugins()) {
+    if (code.plugin == before) continue;
+    line << (before ? ", " : "; loaded are: ");
+    put_plugin(line, *code.plugin);
+    before = code.plugin;
+  }
+}
+
 Doing doing_of_thread(int thread) {
   Doing doing;
   std::uint64_t newest = 0;
@@ -81,8 +92,9 @@ void write_others(int except_thread) {
 }
 
 void write_checkpoint(const char* path) {
+  if (!path) return;
   FaultLine line;
-  if (path)
+  if (*path)
     line << "the last checkpoint, " << path << ", is whole: continue from it with --resume";
   else
     line << "no checkpoint had been written yet, so none is damaged";

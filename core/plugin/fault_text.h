@@ -31,13 +31,15 @@ class FaultLine {
 void put_plugin(FaultLine&, const Actor&);
 // "layer 'cube1', compute_feature, step 12"
 void put_place(FaultLine&, const Actor&, const char* phase, std::uint64_t step);
+// "; loaded are: " and all loaded plugins.
+void put_loaded(FaultLine&);
 
 // Reads the thread's slot that was claimed last. actor is null: in no plugin.
 Doing doing_of_thread(int thread);
 // Writes a line for each other task that is inside a plugin.
 void write_others(int except_thread);
 
-// Writes the line about the newest checkpoint.
+// Writes the line about the newest checkpoint. Null: nothing is known of checkpoints, and no line is written.
 void write_checkpoint(const char* path);
 
 } // namespace dlhost::plugin

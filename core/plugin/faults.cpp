@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -29,13 +30,19 @@ std::array<Range, 256> ranges;
 
 std::atomic<const char*> newest_checkpoint{nullptr};
 std::atomic<bool> telling{false};
+std::atomic<bool> installed{false};
 
 constexpr struct {
   int number;
   const char* name;
-} fault_signals[] = {
-    {SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}, {SIGABRT, "SIGABRT"}};
+} fault_signals[] = {{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"},
+                     {SIGABRT, "SIGABRT"}, {SIGTRAP, "SIGTRAP"}, {SIGSYS, "SIGSYS"}};
 struct sigaction handlers_before[std::size(fault_signals)];
+
+// Signals that a timer, a limit or another process sends. They end the process unless it handles them. Not here: what
+// a person or a pipe ends a process with (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE).
+constexpr int ending_signals[] = {SIGALRM, SIGVTALRM, SIGPROF, SIGUSR1,   SIGUSR2,
+                                  SIGXCPU, SIGXFSZ,   SIGPOLL, SIGSTKFLT, SIGPWR};
 
 std::size_t index_of(int number) {
   for (std::size_t i = 0; i < std::size(fault_signals); ++i)
@@ -49,12 +56,13 @@ bool is_far(std::uintptr_t address) {
   });
 }
 
-// The first thread to crash reports; others that crash meanwhile wait for the end. A standby must not take over: it
-// would crash as well.
-void claim_telling() {
+// The first thread to crash reports; others that crash meanwhile wait for the end. After a plugin's fault, a standby
+// must not take over: it would crash as well.
+enum class Heirs { none, kept };
+void claim_telling(Heirs heirs = Heirs::none) {
   if (telling.exchange(true))
     for (;;) pause();
-  env::disinherit();
+  if (heirs == Heirs::none) env::disinherit();
 }
 
 // Writes the line to standard error and into the run's summary. If no call was noted, the code at `place` tells the
@@ -131,7 +139,17 @@ class Frames {
   int count_ = 0;
 };
 
+// Whether this is a child process that a plugin forked. Its end is no end of the run, and its parent may wait for the
+// signal: it gets the default action.
+bool ends_child(int number) {
+  if (!detail::is_forked_child) return false;
+  std::signal(number, SIG_DFL);
+  raise(number);
+  return true;
+}
+
 void on_fault(int number, siginfo_t* info, void*) {
+  if (ends_child(number)) return;
   claim_telling();
   const int thread = gettid();
   const Doing doing = doing_of_thread(thread);
@@ -149,10 +167,65 @@ void on_fault(int number, siginfo_t* info, void*) {
   write_remedy(doing, place);
   write_checkpoint(checkpoint_to_tell());
   frames.write();
-  // The previous handler or the system does the rest: the faulting instruction runs again; a signal that was sent is
-  // raised again.
+  // The previous handler or the system does the rest: the faulting instruction runs again; a signal that was sent, or
+  // after which the code would go on, is raised again.
   sigaction(number, &handlers_before[index_of(number)], nullptr);
-  if (info->si_code <= 0) raise(number);
+  if (info->si_code <= 0 || number == SIGTRAP || number == SIGSYS) raise(number);
+}
+
+void put_signal(FaultLine& line, int number) {
+  if (const char* const name = sigabbrev_np(number))
+    line << "SIG" << name;
+  else
+    line << "signal " << static_cast<std::uint64_t>(number);
+}
+
+// Any call of a plugin in progress: the signal may have come on a thread of dlhost's own.
+Doing any_doing() {
+  for (const auto& slot : detail::activity_slots)
+    if (const Doing doing = read_slot(slot); doing.actor && *doing.actor->path) return doing;
+  return {};
+}
+
+// Signals from another process are no plugin's fault, and a standby may take over, as after SIGKILL.
+void write_foreign_signal(int number, const siginfo_t& info) {
+  FaultLine line;
+  line << "this process was ended by ";
+  put_signal(line, number);
+  line << " from process " << static_cast<std::uint64_t>(info.si_pid) << " of the user "
+       << static_cast<std::uint64_t>(info.si_uid);
+  line.write();
+  env::write_failure_note(line.text());
+}
+
+void write_own_signal(int number) {
+  const int thread = gettid();
+  Doing doing = doing_of_thread(thread);
+  if (!doing.actor) doing = any_doing();
+  FaultLine what;
+  what << "received ";
+  put_signal(what, number);
+  what << ", which ends the process,";
+  write_first_line(doing, what.text(), nullptr);
+  FaultLine remedy;
+  remedy << "no other process sent it: look for a limit of the process (ulimit -a), and for calls of alarm, setitimer, "
+            "timer_create, raise or kill in that plugin and in the others";
+  put_loaded(remedy);
+  remedy.write();
+}
+
+void on_ending_signal(int number, siginfo_t* info, void*) {
+  if (ends_child(number)) return;
+  const bool sent = info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL;
+  const bool foreign = sent && info->si_pid != getpid();
+  claim_telling(foreign ? Heirs::kept : Heirs::none);
+  if (foreign)
+    write_foreign_signal(number, *info);
+  else
+    write_own_signal(number);
+  write_checkpoint(checkpoint_to_tell());
+  std::signal(number, SIG_DFL);
+  raise(number);
 }
 
 void write_exception() {
@@ -170,6 +243,7 @@ void write_exception() {
 }
 
 [[noreturn]] void on_terminate() {
+  if (detail::is_forked_child) std::abort();
   claim_telling();
   const int thread = gettid();
   const Doing doing = doing_of_thread(thread);
@@ -184,21 +258,41 @@ void write_exception() {
   std::abort();
 }
 
+void handle(int number, void (*handler)(int, siginfo_t*, void*)) {
+  struct sigaction action {};
+  action.sa_sigaction = handler;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
+  sigaction(number, &action, nullptr);
+}
+
+void handle_unless_handled(int number) {
+  struct sigaction present {};
+  if (sigaction(number, nullptr, &present) == 0 && present.sa_handler == SIG_DFL) handle(number, on_ending_signal);
+}
+
 } // namespace
 
 void install_fault_handlers() {
-  static bool installed = false;
-  if (std::exchange(installed, true)) return;
+  if (installed.exchange(true)) return;
   void* frame = nullptr;
   backtrace(&frame, 1); // loads the unwinder now: a handler must not
   for (std::size_t i = 0; i < std::size(fault_signals); ++i) {
-    struct sigaction action {};
-    action.sa_sigaction = on_fault;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    sigemptyset(&action.sa_mask);
-    sigaction(fault_signals[i].number, &action, &handlers_before[i]);
+    const int number = fault_signals[i].number;
+    sigaction(number, nullptr, &handlers_before[i]);
+    const bool may_go_on = number == SIGTRAP || number == SIGSYS; // after the handler of a sandbox, for example
+    if (!may_go_on || handlers_before[i].sa_handler == SIG_DFL) handle(number, on_fault);
   }
+  for (const int number : ending_signals) handle_unless_handled(number);
+  for (int number = SIGRTMIN; number <= SIGRTMAX; ++number) handle_unless_handled(number);
   std::set_terminate(on_terminate);
+}
+
+// A handler that the process has installed itself stays: it is called in any case.
+void expect_abort() noexcept {
+  struct sigaction present {};
+  if (!installed || telling || sigaction(SIGABRT, nullptr, &present) != 0) return;
+  if (present.sa_handler == SIG_IGN || present.sa_handler == SIG_DFL) handle(SIGABRT, on_fault);
 }
 
 void end_by_fault(std::string_view what, const Doing& doing, const void* place, std::string_view remedy,

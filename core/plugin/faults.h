@@ -13,12 +13,17 @@
 
 namespace dlhost::plugin {
 
-// Handles SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT and std::terminate. Called once by main, before plugins are loaded.
-// Previous handlers (a sanitizer's) run afterwards.
+// Handles SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS and std::terminate. Previous handlers (a
+// sanitizer's) run afterwards. Also handles the signals of timers and the like (SIGALRM, SIGUSR1, ...) whose default
+// action ends the process, unless they are ignored or handled already. Called once by main, before plugins are loaded.
 void install_fault_handlers();
+// Call at the start of abort: a SIGABRT that a plugin ignores would end the process without a word.
+void expect_abort() noexcept;
 
-// The newest checkpoint that is complete on disk, as an immortal text; null: none yet.
+// The newest checkpoint that is complete on disk, as an immortal text. Before the first call, faults say nothing about
+// checkpoints: this process, such as a worker, does not write them.
 void tell_checkpoint(const char* path) noexcept;
+inline constexpr const char* no_checkpoint_yet = "";
 const char* checkpoint_to_tell() noexcept;
 
 // While it lives, a fault inside these bytes is reported as an access to device memory from the host. At most 256 at

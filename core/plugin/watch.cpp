@@ -11,7 +11,6 @@
 #include "env/process/interrupt.h"
 #include "env/process/process.h"
 #include "env/process/watchdog.h"
-#include "plugin/code.h"
 #include "plugin/fault_text.h"
 
 namespace dlhost::plugin {
@@ -48,17 +47,6 @@ constexpr int looks_in_limit = 4;
 std::atomic<Nanoseconds> progress_limit{call_limit};
 std::atomic<Nanoseconds> progress_limit_when_asked{call_limit_when_asked};
 
-// If the hang is in no plugin's call, lists all loaded plugins as candidates.
-void put_loaded(FaultLine& line) {
-  const Actor* before = nullptr;
-  for (const Code& code : code_of_plugins()) {
-    if (code.plugin == before) continue;
-    line << (before ? ", " : "; loaded are: ");
-    put_plugin(line, *code.plugin);
-    before = code.plugin;
-  }
-}
-
 // A standby may take over, as from a killed process.
 [[noreturn]] void end_for_hanging(const Actor& actor, const char* phase, std::uint64_t step, Nanoseconds limit) {
   FaultLine line;
@@ -67,7 +55,7 @@ void put_loaded(FaultLine& line) {
   put_place(line, actor, phase, step);
   line << ": not back after " << static_cast<std::uint64_t>(limit / 1'000'000) << " ms";
   if (env::interrupted()) line << ", and the process was asked to end";
-  if (!*actor.path) put_loaded(line);
+  if (!*actor.path) put_loaded(line); // the candidates
   line.write();
   env::write_failure_note(line.text());
   FaultLine remedy;

@@ -10,14 +10,22 @@
 
 #include "config/document.h"
 #include "context.h"
+#include "env/printable.h"
+#include "env/process/write_signals.h"
 #include "env/real_host.h"
+#include "env/standard_files.h"
+#include "guarded.h"
 #include "kinds/kinds.h"
 #include "layer/tests.h"
+#include "plugin/exits.h"
+#include "plugin/faults.h"
 #include "plugin/search.h"
 #include "simulated.h"
 
 namespace dlhost::conform {
 namespace {
+
+constexpr double one_second = 1e9;
 
 struct Arguments {
   std::vector<std::string> files;
@@ -31,6 +39,7 @@ struct Arguments {
   std::uint64_t seed = 1;
   bool simulated = false;
   bool skip_absent = false;
+  double hang_limit = static_cast<double>(plugin::call_limit) / one_second;
 };
 
 constexpr int skipped = 77; // exit status of a skipped test for Meson and automake
@@ -70,6 +79,10 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--plugin-dir", arguments.plugin_dirs, "where to find other plugins")
       ->type_name("FOLDER")
       ->allow_extra_args(false);
+  app.add_option("--hang-limit", arguments.hang_limit, "a plugin hangs if a test takes longer than so many seconds")
+      ->check(CLI::PositiveNumber)
+      ->type_name("SECONDS")
+      ->capture_default_str();
   app.add_option("--seed", arguments.seed, "of all values")->type_name("NUMBER")->capture_default_str();
   app.add_flag("--skip-absent", arguments.skip_absent,
                "where the machine has nothing that the device could use, say so and exit with 77");
@@ -84,8 +97,8 @@ bool take_test_options(char* program, std::vector<std::string> options) {
   auto count = static_cast<int>(arguments.size());
   arguments.push_back(nullptr);
   testing::InitGoogleTest(&count, arguments.data());
-  if (count > 1)
-    std::fprintf(stderr, "dlhost-conform: there is no option '%s'; --help says what there is\n", arguments[1]);
+  if (count > 1) say(concat("there is no option '", arguments[1], "'; --help says what there is"));
+  print_failures_cut();
   return count == 1;
 }
 
@@ -98,7 +111,7 @@ bool read_settings(const std::vector<std::string>& settings, Table& into) {
       into.entries.emplace_back(setting.substr(0, equals),
                                 config::parse_value(setting.substr(equals + 1), {}, problems));
     if (equals == std::string::npos || !problems.empty()) {
-      std::fprintf(stderr, "dlhost-conform: '%s' is not KEY=VALUE\n", setting.c_str());
+      say(concat("'", setting, "' is not KEY=VALUE"));
       return false;
     }
   }
@@ -112,42 +125,51 @@ std::vector<LayerCase> cases_for(const Context& context, const std::string& file
   return context.host.disk().exists(beside) ? read_cases(context.host, beside) : std::vector<LayerCase>();
 }
 
+void register_suite(const Context& context, Kind kind, const std::string& name, const std::vector<LayerCase>& cases) {
+  switch (kind) {
+  case Kind::device: return register_device_suite(context, name);
+  case Kind::layer: return register_layer_suite(context, name, cases);
+  case Kind::updater: return register_updater_suite(context, name);
+  case Kind::schedule: return register_schedule_suite(context, name);
+  case Kind::initializer: return register_initializer_suite(context, name);
+  case Kind::augmentation: return register_augmentation_suite(context, name);
+  case Kind::algorithm: return register_algorithm_suite(context, name);
+  case Kind::codec: return register_codec_suite(context, name);
+  case Kind::consistency: return register_consistency_suite(context, name);
+  case Kind::sync: return register_sync_suite(context, name);
+  case Kind::store: return register_store_suite(context, name);
+  case Kind::transport: return register_transport_suite(context, name);
+  case Kind::rendezvous: return register_rendezvous_suite(context, name);
+  case Kind::kernel: return; // its layer's suite runs on it
+  }
+}
+
 bool register_suites(const Context& context, const std::string& file) {
   const plugin::Candidate candidate = plugin::examine(file);
-  for (const auto& problem : candidate.problems)
-    std::fprintf(stderr, "dlhost-conform: %s: %s\n", file.c_str(), problem.c_str());
+  for (const auto& problem : candidate.problems) say(concat(file, ": ", problem));
   if (!candidate.usable()) return false;
   const std::vector<LayerCase> cases = cases_for(context, file);
-  for (const auto& [kind, name] : candidate.stamp->provides) switch (kind) {
-    case Kind::device: register_device_suite(context, name); break;
-    case Kind::layer: register_layer_suite(context, name, cases); break;
-    case Kind::updater: register_updater_suite(context, name); break;
-    case Kind::schedule: register_schedule_suite(context, name); break;
-    case Kind::initializer: register_initializer_suite(context, name); break;
-    case Kind::augmentation: register_augmentation_suite(context, name); break;
-    case Kind::algorithm: register_algorithm_suite(context, name); break;
-    case Kind::codec: register_codec_suite(context, name); break;
-    case Kind::consistency: register_consistency_suite(context, name); break;
-    case Kind::sync: register_sync_suite(context, name); break;
-    case Kind::store: register_store_suite(context, name); break;
-    case Kind::transport: register_transport_suite(context, name); break;
-    case Kind::rendezvous: register_rendezvous_suite(context, name); break;
-    case Kind::kernel: break; // its layer's suite runs on it
-    }
+  for (const auto& [kind, name] : candidate.stamp->provides)
+    guarded(context, kind, name, "before its tests",
+            [&, kind = kind, &name = name] { register_suite(context, kind, name, cases); });
   return true;
 }
 
 // The reason why this machine cannot run a device under test, or one used by tests. ok: it can, or the tests will fail.
 Status absent(const Context& context, const std::vector<std::string>& files) {
-  const auto tried = [](const std::unique_ptr<Device>& device) {
-    const auto stream = device->stream();
-    return stream.status().code() == Code::unsupported ? stream.status() : Status();
+  const auto tried = [&](const std::string& name, const Table& options) {
+    Status status;
+    guarded(context, Kind::device, name, "stream", [&] {
+      const auto device = context.make<Device>(name, options);
+      if (const auto stream = device->stream(); stream.status().code() == Code::unsupported) status = stream.status();
+    });
+    return status;
   };
-  DLHOST_TRY(tried(context.chosen_device()));
+  DLHOST_TRY(tried(context.device, context.device_options));
   for (const auto& file : files)
     if (const plugin::Candidate candidate = plugin::examine(file); candidate.usable())
       for (const auto& [kind, name] : candidate.stamp->provides)
-        if (kind == Kind::device) DLHOST_TRY(tried(context.make<Device>(name, context.options)));
+        if (kind == Kind::device) DLHOST_TRY(tried(name, context.options));
   return {};
 }
 
@@ -166,28 +188,26 @@ int test(const Arguments& arguments, const std::vector<std::string>& folders, Ho
   try {
     if (arguments.skip_absent)
       if (const Status why = absent(context, arguments.files); !why.ok()) {
-        std::printf("skipped: %s\n", why.message().c_str());
+        std::printf("skipped: %s\n", env::printable(why.message(), env::longest_message).c_str());
         return skipped;
       }
     for (const auto& file : arguments.files)
       if (!register_suites(context, file)) return 2;
   } catch (const std::exception& wrong) {
-    std::fprintf(stderr, "dlhost-conform: %s\n", wrong.what());
+    say(wrong.what());
     return 2;
   }
   return RUN_ALL_TESTS();
 }
 
-} // namespace
-} // namespace dlhost::conform
-
-int main(int argc, char** argv) {
-  using namespace dlhost;
+// Returns the exit status of the process.
+int run(int argc, char** argv) {
   CLI::App app("Tests plugin files against the conformance suites of what they make.\n", "dlhost conform");
-  conform::Arguments arguments;
-  conform::declare(app, arguments);
+  Arguments arguments;
+  declare(app, arguments);
   CLI11_PARSE(app, argc, argv);
-  if (!conform::take_test_options(argv[0], app.remaining())) return 2;
+  if (!take_test_options(argv[0], app.remaining())) return 2;
+  plugin::watch_progress(static_cast<Nanoseconds>(arguments.hang_limit * one_second), plugin::call_limit_when_asked);
 
   // The files' folders come first, so that the named plugins are tested.
   std::vector<std::string> folders;
@@ -197,9 +217,23 @@ int main(int argc, char** argv) {
   }
   folders.insert(folders.end(), arguments.plugin_dirs.begin(), arguments.plugin_dirs.end());
   if (arguments.simulated)
-    return conform::in_a_world(arguments.seed, [&](Host& host, const conform::SetMaker& set_maker) {
-      return conform::test(arguments, folders, host, set_maker);
-    });
+    return in_a_world(arguments.seed,
+                      [&](Host& host, const SetMaker& set_maker) { return test(arguments, folders, host, set_maker); });
   env::RealHost host(LogLevel::warning);
-  return conform::test(arguments, folders, host, [&](env::RealHost::Maker maker) { host.set_maker(std::move(maker)); });
+  return test(arguments, folders, host, [&](env::RealHost::Maker maker) { host.set_maker(std::move(maker)); });
+}
+
+} // namespace
+} // namespace dlhost::conform
+
+// Guarded like the commands of dlhost (cli/program.h).
+int main(int argc, char** argv) {
+  using namespace dlhost;
+  env::hold_standard_files();
+  env::tell_file_limits();
+  plugin::install_fault_handlers();
+  plugin::install_exit_guard();
+  const int status = conform::run(argc, argv);
+  plugin::order_end(status);
+  return status;
 }

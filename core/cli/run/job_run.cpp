@@ -21,6 +21,7 @@
 #include "env/process/process.h"
 #include "env/process/successors.h"
 #include "env/terminal.h"
+#include "plugin/faults.h"
 #include "record/curves.h"
 #include "record/run_folder.h"
 #include "run/coordinator/balance.h"
@@ -160,6 +161,7 @@ Status JobRun::inherit() {
 
 // Makes the run's folder only when everything is ready for the first step: earlier errors leave none.
 Status JobRun::attempt(Point from) {
+  plugin::tell_checkpoint(from ? plugin::immortal(from->folder) : plugin::no_checkpoint_yet);
   const config::Job job = run::arranged_at(job_, from ? run::Checkpoints::step_of(*from) : 0);
   DLHOST_ASSIGN(auto session, run::Session::open(context_.host, context_.registry(), job));
   run::Training training(*session, env::interrupted());

@@ -120,8 +120,8 @@ std::optional<std::string> Process::ended() {
 bool Process::ended_by_fault(int status) {
   if (!reap(false)) return false;
   if (!WIFSIGNALED(*status_)) return WEXITSTATUS(*status_) == status;
-  constexpr int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-  return std::ranges::find(faults, WTERMSIG(*status_)) != std::end(faults);
+  constexpr int asks[] = {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE};
+  return std::ranges::find(asks, WTERMSIG(*status_)) == std::end(asks);
 }
 
 std::optional<int> Process::exit_status() {

@@ -31,7 +31,7 @@ class Process {
   int number() const { return number_; }
   // How it ended: "was killed by SIGTERM", "ended with exit status 1"; none: it runs.
   std::optional<std::string> ended();
-  // Whether it has ended with this status, or by a fault signal such as SIGSEGV.
+  // Whether it has ended with this status, or by a signal that no person, pipe or out-of-memory killer sends.
   bool ended_by_fault(int status);
   // The exit status as a shell gives it; none: it runs.
   std::optional<int> exit_status();

@@ -154,24 +154,14 @@ void dynamic_is_taken_at_once(const Context& context, Device& device) {
   EXPECT_EQ(copied_out(device, *stream, b).at(1), 8);
 }
 
-class CheckTest : public testing::Test {
- public:
-  CheckTest(const Context& context, std::string device, DeviceCheck check)
-      : context_(context), name_(std::move(device)), check_(check) {}
-  void TestBody() override {
-    const auto device = context_.make<Device>(name_, context_.options);
-    try {
-      check_(context_, *device);
-    } catch (const Declined& declined) {
-      GTEST_SKIP() << declined.why;
-    }
+void check_device(const Context& context, const std::string& name, DeviceCheck check) {
+  const auto device = context.make<Device>(name, context.options);
+  try {
+    check(context, *device);
+  } catch (const Declined& declined) {
+    GTEST_SKIP() << declined.why;
   }
-
- private:
-  const Context& context_;
-  std::string name_;
-  DeviceCheck check_;
-};
+}
 
 } // namespace
 
@@ -182,7 +172,7 @@ std::unique_ptr<Op> prepared(const Context& context, Device& device, const OpSpe
 }
 
 void add_check(const Context& context, const std::string& device, const std::string& name, DeviceCheck check) {
-  add_test("Device_" + device, name, [&context, device, check] { return new CheckTest(context, device, check); });
+  add_test(context, Kind::device, device, name, [&context, device, check] { check_device(context, device, check); });
 }
 
 void add_memory_tests(const Context& context, const std::string& device) {

@@ -114,38 +114,27 @@ void check_abandoned(std::vector<Rank>& ranks) {
   EXPECT_FALSE(ranks[0].peers->ready().ok()) << "there are no sums afterwards";
 }
 
-class PeersTest : public testing::Test {
- public:
-  enum class What { sums, maxima, abandoned };
-  PeersTest(const Context& context, std::string device, std::size_t count, What what)
-      : context_(context), name_(std::move(device)), count_(count), what_(what) {}
-  void TestBody() override {
-    const auto device = context_.make<Device>(name_, context_.options);
-    try {
-      auto ranks = joined(context_, *device, name_, count_);
-      if (what_ == What::abandoned)
-        check_abandoned(ranks);
-      else
-        check_sums(context_, ranks, what_ == What::maxima);
-    } catch (const Declined& declined) {
-      GTEST_SKIP() << declined.why;
-    }
-  }
+enum class What { sums, maxima, abandoned };
 
- private:
-  const Context& context_;
-  std::string name_;
-  std::size_t count_;
-  What what_;
-};
+void check_peers(const Context& context, const std::string& name, std::size_t count, What what) {
+  const auto device = context.make<Device>(name, context.options);
+  try {
+    auto ranks = joined(context, *device, name, count);
+    if (what == What::abandoned)
+      check_abandoned(ranks);
+    else
+      check_sums(context, ranks, what == What::maxima);
+  } catch (const Declined& declined) {
+    GTEST_SKIP() << declined.why;
+  }
+}
 
 } // namespace
 
 void add_peers_tests(const Context& context, const std::string& device) {
-  using What = PeersTest::What;
   const auto add = [&](const std::string& name, std::size_t count, What what) {
-    add_test("Device_" + device, "peers." + name,
-             [&context, device, count, what] { return new PeersTest(context, device, count, what); });
+    add_test(context, Kind::device, device, "peers." + name,
+             [&context, device, count, what] { check_peers(context, device, count, what); });
   };
   add("one_alone_is_its_own_sum", 1, What::sums);
   add("sums_are_the_same_bits_for_all", 3, What::sums);

@@ -1,7 +1,6 @@
 // The device suite: each case, in each dtype and with formats given or chosen, against the same case in f64.
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include <gtest/gtest.h>
 
@@ -57,12 +56,12 @@ void check_differences(const Context& context, const Case& of, const Board& grad
   }
 }
 
-class CaseTest : public testing::Test {
+class CaseTest {
  public:
   CaseTest(const Context& context, std::string device, Case of, Manner manner)
       : context_(context), name_(std::move(device)), case_(std::move(of)), manner_(manner) {}
 
-  void TestBody() override {
+  void run() {
     const auto device = context_.make<Device>(name_, context_.options);
     const Status known = settle_format(*device);
     if (!known.ok()) GTEST_SKIP() << known.message();
@@ -167,8 +166,8 @@ class CaseTest : public testing::Test {
 
 void add_case(const Context& context, const std::string& device, const Case& of, const Manner& manner,
               const std::string& how) {
-  add_test("Device_" + device, of.name + "." + how,
-           [&context, device, of, manner] { return new CaseTest(context, device, of, manner); });
+  add_test(context, Kind::device, device, of.name + "." + how,
+           [&context, device, of, manner] { CaseTest(context, device, of, manner).run(); });
 }
 
 } // namespace
@@ -178,10 +177,6 @@ void expect_near(const Values& got, const Values& wanted, double bound, const st
   for (std::size_t i = 0; i < got.size(); ++i)
     ASSERT_TRUE(std::abs(got[i] - wanted[i]) <= bound)
         << what << "[" << i << "] is " << got[i] << ", but should be " << wanted[i] << " within " << bound;
-}
-
-void add_test(const std::string& suite, const std::string& name, const std::function<testing::Test*()>& make) {
-  testing::RegisterTest(suite.c_str(), name.c_str(), nullptr, nullptr, __FILE__, __LINE__, make);
 }
 
 void register_device_suite(const Context& context, const std::string& name) {

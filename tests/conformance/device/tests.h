@@ -1,18 +1,16 @@
 // The tests of the device suite that are not cases.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "context.h"
+#include "guarded.h"
 #include "values.h"
 
 namespace dlhost::conform {
-
-void add_test(const std::string& suite, const std::string& name, const std::function<testing::Test*()>& make);
 
 // Fails at the first element that differs by more than `bound`.
 void expect_near(const Values& got, const Values& wanted, double bound, const std::string& what);

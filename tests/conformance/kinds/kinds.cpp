@@ -61,20 +61,7 @@ Table usable_options(const Context& context, Kind kind, const std::string& produ
 
 void add_product_check(const Context& context, Kind kind, const std::string& product, const std::string& check,
                        ProductCheck body) {
-  class Check : public testing::Test {
-   public:
-    Check(const Context& with, std::string of, ProductCheck function)
-        : context_(with), product_(std::move(of)), check_(function) {}
-    void TestBody() override { check_(context_, product_); }
-
-   private:
-    const Context& context_;
-    std::string product_;
-    ProductCheck check_;
-  };
-  std::string suite(name_of(kind));
-  suite[0] = static_cast<char>(suite[0] - 'a' + 'A');
-  add_test(suite + "_" + product, check, [&context, product, body] { return new Check(context, product, body); });
+  add_test(context, kind, product, check, [&context, product, body] { body(context, product); });
 }
 
 } // namespace dlhost::conform

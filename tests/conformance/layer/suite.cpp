@@ -335,19 +335,7 @@ std::vector<LayerCase> guessed_cases(const Context& context, const std::string& 
 
 void add_layer_check(const LayerCase& of, const std::string& name, const Context& context,
                      void (*check)(const Context&, const LayerCase&)) {
-  class Check : public testing::Test {
-   public:
-    Check(const Context& with, LayerCase one, void (*function)(const Context&, const LayerCase&))
-        : context_(with), case_(std::move(one)), check_(function) {}
-    void TestBody() override { check_(context_, case_); }
-
-   private:
-    const Context& context_;
-    LayerCase case_;
-    void (*check_)(const Context&, const LayerCase&);
-  };
-  add_test("Layer_" + of.layer, of.title() + "." + name,
-           [&context, of, check] { return new Check(context, of, check); });
+  add_test(context, Kind::layer, of.layer, of.title() + "." + name, [&context, of, check] { check(context, of); });
 }
 
 void add_layer_case(const Context& context, const LayerCase& of) {
@@ -380,7 +368,7 @@ void register_layer_suite(const Context& context, const std::string& name, const
   std::vector<LayerCase> own;
   std::ranges::copy_if(cases, std::back_inserter(own), [&](const LayerCase& one) { return one.layer == name; });
   if (own.empty()) own = guessed_cases(context, name, work);
-  if (own.empty()) report_no_case("Layer_" + name, name);
+  if (own.empty()) report_no_case(context, name);
   for (const auto& one : own) {
     if (work != Work::brings && one.inputs.empty())
       throw std::runtime_error(concat("the case of '", name, "' has no inputs"));
@@ -393,21 +381,12 @@ void register_layer_suite(const Context& context, const std::string& name, const
   }
 }
 
-void report_no_case(const std::string& suite, const std::string& name) {
-  class NoCase : public testing::Test {
-   public:
-    explicit NoCase(std::string layer) : layer_(std::move(layer)) {}
-    void TestBody() override {
-      FAIL()
-          << "no case says how '" << layer_
-          << "' is used: write a [[case]] with its options and inputs into a file, and give it with --case, or put it "
-             "beside the plugin as conform.toml";
-    }
-
-   private:
-    std::string layer_;
-  };
-  add_test(suite, "has_a_case", [name] { return new NoCase(name); });
+void report_no_case(const Context& context, const std::string& layer) {
+  add_test(context, Kind::layer, layer, "has_a_case", [layer] {
+    FAIL() << "no case says how '" << layer
+           << "' is used: write a [[case]] with its options and inputs into a file, and give it with --case, or put it "
+              "beside the plugin as conform.toml";
+  });
 }
 
 } // namespace dlhost::conform

@@ -12,7 +12,7 @@ namespace dlhost::conform {
 void register_layer_suite(const Context&, const std::string& name, const std::vector<LayerCase>&);
 void add_layer_check(const LayerCase&, const std::string& name, const Context&,
                      void (*check)(const Context&, const LayerCase&));
-void report_no_case(const std::string& suite, const std::string& name);
+void report_no_case(const Context&, const std::string& layer);
 
 // A batch cut in two gives the same results as the whole batch.
 void rows_are_apart(const Context&, const LayerCase&);

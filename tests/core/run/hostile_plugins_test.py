@@ -62,7 +62,8 @@ PHASES = {
 }
 HANGS = ("hangs", "hangs_deaf", "spins_deaf")
 MISDEEDS = (*HANGS, "throws", "throws_garbage", "throws_number", "crashes", "aborts", "exits", "exits_at_once", "exits_quickly",
-            "exits_later", "crashes_in_thread", "aborts_in_thread", "exits_in_thread", "throws_in_thread", "vanishes")
+            "exits_later", "crashes_in_thread", "aborts_in_thread", "exits_in_thread", "throws_in_thread",
+            "alarms", "signals_itself", "aborts_unheard", "asserts_unheard", "traps", "daemonizes", "execs", "execs_in_thread", "vanishes")
 LATE = ("destruction", "fini", "exit")
 
 
@@ -140,10 +141,12 @@ class Hostile(unittest.TestCase):
             self.assertLess(time.monotonic(), end, "processes of the run go on")
             time.sleep(0.1)
 
-    def fails_as_it_should(self, trial: Trial) -> str:
+    def fails_as_it_should(self, trial: Trial, status: int | None = None) -> str:
         process = self.start(trial)
         said = self.ends(process)
         self.assertNotEqual(process.returncode, 0, said)
+        if status is not None:
+            self.assertEqual(process.returncode, status, said)
         expected = "is gone: process" if trial.how == "vanishes" else plugin
         self.assertIn(expected, said)
         self.nobody_goes_on()  # also not in place of a hanging leader
@@ -172,6 +175,74 @@ class Hostile(unittest.TestCase):
                     self.setUp()
                     said = self.fails_as_it_should(Trial("layer.odd", where, how, who))
                     self.assertIn(f"plugin 'misbehaving' ({plugin}) called {call}(0) in ", said)
+
+    def test_a_signal_that_ends_the_process(self) -> None:
+        for how, number, what in (("alarms", signal.SIGALRM, "received SIGALRM, which ends the process,"),
+                                  ("signals_itself", signal.SIGUSR1, "received SIGUSR1, which ends the process,"),
+                                  ("traps", signal.SIGTRAP, "crashed with SIGTRAP"),
+                                  ("aborts_unheard", signal.SIGABRT, "crashed with SIGABRT"),
+                                  ("asserts_unheard", signal.SIGABRT, "crashed with SIGABRT")):
+            with self.subTest(how=how):
+                self.setUp()
+                trial = Trial("layer.odd", "compute_feature", how)
+                said = self.fails_as_it_should(trial, -number)
+                self.assertIn(f"plugin 'misbehaving' ({plugin}) {what} in layer 'odd', compute_feature, step 0\n", said)
+
+    def test_a_signal_of_another_process_is_no_plugins_fault(self) -> None:
+        process = self.start(Trial("layer.odd", "compute_feature", "hangs"), "--set=train.hang_limit=inf")
+        for line in process.stderr:
+            if b"hangs now" in line:
+                break
+        process.send_signal(signal.SIGUSR1)
+        said = self.ends(process)
+        self.assertEqual(process.returncode, -signal.SIGUSR1, said)
+        self.assertIn(f"this process was ended by SIGUSR1 from process {os.getpid()} of the user {os.getuid()}\n", said)
+        self.assertNotIn("plugin 'misbehaving'", said)
+        summary = json.loads(next(self.root.glob("runs/*/summary.json")).read_text())
+        self.assertEqual(summary["status"], "failed")
+        self.assertIn("ended by SIGUSR1", summary["reason"])
+
+    def test_exec(self) -> None:
+        for who in ("alone", "worker"):
+            with self.subTest(who=who):
+                self.setUp()
+                said = self.fails_as_it_should(Trial("layer.odd", "compute_feature", "execs", who))
+                self.assertIn(f"plugin 'misbehaving' ({plugin}) called execl(\"/bin/true\") in layer 'odd', compute_feature", said)
+        self.setUp()
+        said = self.fails_as_it_should(Trial("layer.odd", "compute_feature", "execs_in_thread"))
+        self.assertRegex(said, r"called execl\(\"/bin/true\"\) outside every call, in a thread .*misbehaving.so\+0x")
+
+    def test_exec_in_a_child_is_no_fault(self) -> None:
+        process = self.start(Trial("layer.odd", "compute_feature", "execs_in_child"))
+        said = self.ends(process)
+        self.assertEqual(process.returncode, 0, said)
+
+    def test_daemon(self) -> None:
+        said = self.fails_as_it_should(Trial("layer.odd", "compute_feature", "daemonizes"), 70)
+        self.assertIn(f"plugin 'misbehaving' ({plugin}) called daemon(0) in layer 'odd', compute_feature", said)
+
+    def test_a_forked_child_ends_and_the_run_goes_on(self) -> None:
+        for how, where, what in (
+            ("forks", "compute_feature", f"a child process that plugin 'misbehaving' ({plugin}) forked in layer 'odd', compute_feature, step 1 returned"),
+            ("forks", "setup", f"a child process that plugin 'misbehaving' ({plugin}) forked in layer 'odd', setup returned"),
+            ("crashes_in_child", "compute_feature", "")):
+            with self.subTest(how=how, where=where):
+                self.setUp()
+                process = self.start(Trial("layer.odd", where, how, step=1 if where == "compute_feature" else 0))
+                said = self.ends(process)
+                self.assertEqual(process.returncode, 0, said)
+                self.assertIn(what, said)
+                self.assertEqual("forked" in said, how == "forks", said)
+                self.assertNotIn("crashed", said)
+                runs = list(self.root.glob("runs/*/summary.json"))
+                self.assertEqual(len(runs), 1, said)
+                summary = json.loads(runs[0].read_text())
+                self.assertEqual((summary["status"], summary["steps"]), ("done", 4))
+
+    def test_a_worker_says_nothing_of_checkpoints(self) -> None:
+        said = self.fails_as_it_should(Trial("layer.odd", "compute_feature", "exits", "worker", 3))
+        self.assertTrue(list(self.root.glob("runs/*/checkpoints/step-*")), said)
+        self.assertNotIn("no checkpoint", said)
 
     def test_at_the_very_end(self) -> None:
         said = self.fails_as_it_should(Trial("layer.odd", "compute_feature", "exits_later"))

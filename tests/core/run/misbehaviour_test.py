@@ -116,6 +116,12 @@ class Misbehaviour(Trouble):
                         self.assertEqual(summary["reason"], words.replace("PLACE", f"{where}, step 5").removeprefix("dlhost: "))
                     self.goes_on_from(4)
 
+    def test_a_resumed_run_names_the_checkpoint_that_it_started_from(self) -> None:
+        self.trouble(1, "layer.odd", "throws", "compute_feature", 5)
+        crash = [f"--set=layer.odd.{key}={value}" for key, value in (("how", "crashes"), ("where", "compute_feature"), ("step", 4))]
+        said = self.run_job(SIGSEGV, "--resume", str(self.folder()), *crash)
+        self.assertRegex(said, "the last checkpoint, .*/step-000000004, is whole")
+
     def test_a_source_on_its_readers_task(self) -> None:
         for readers in (0, 2):
             with self.subTest(readers=readers):
@@ -168,6 +174,49 @@ class Misbehaviour(Trouble):
                 said = self.trouble(SIGSEGV, owner, "crashes", where)
                 self.assertRegex(said, rf"crashed with SIGSEGV in layer '{instance}', {where}\n")
                 self.assertIn("none is damaged", said)
+
+
+class Conformance(Trouble):
+    """dlhost conform guards a plugin as the other commands do."""
+
+    TEST = "misbehaving_6x7.gradients_are_differences"
+
+    def conform(self, code: int, how: str, where: str, *more: str) -> str:
+        words = [conform, plugin, "--set", f"how={how}", "--set", f"where={where}", "--set", "step=-1", f"--gtest_filter=*{self.TEST}"]
+        done = subprocess.run([*words, *more], cwd=self.root, capture_output=True, timeout=120)
+        said = (done.stdout + done.stderr)[:100_000].decode()
+        self.assertEqual(done.returncode, code, said)
+        self.assertLess(len(said), 20_000)
+        self.assertNotIn("\x1b", said)
+        return said
+
+    def test_a_plugin_that_ends_the_process(self) -> None:
+        for how, call in (("exits", "exit(0)"), ("exits_at_once", "_exit(0)"), ("exits_quickly", "quick_exit(0)"), ("execs", 'execl("/bin/true")')):
+            with self.subTest(how=how):
+                said = self.conform(HANGS, how, "compute_feature")
+                self.assertIn(f"dlhost: plugin 'misbehaving' ({plugin}) called {call} in layer 'misbehaving', {self.TEST}\n", said)
+        self.assertIn(f"plugin 'misbehaving' ({plugin}) called _exit(0) outside every call", self.conform(HANGS, "exits_later", "compute_feature"))
+        self.assertIn("called exit(0) in layer 'misbehaving', before its tests\n", self.conform(HANGS, "exits", "destruction"))
+        self.assertIn("called exit(0) in fini\n", self.conform(HANGS, "exits", "fini"))
+
+    def test_a_plugin_that_crashes(self) -> None:
+        for how, code, what in (("crashes", SIGSEGV, "SIGSEGV"), ("aborts", -6, "SIGABRT")):
+            with self.subTest(how=how):
+                said = self.conform(code, how, "compute_feature")
+                self.assertIn(f"dlhost: plugin 'misbehaving' ({plugin}) crashed with {what} in layer 'misbehaving', {self.TEST}\n", said)
+                self.assertNotIn("checkpoint", said)
+        said = self.conform(SIGSEGV, "crashes_in_thread", "compute_feature")
+        self.assertRegex(said, r"plugin 'misbehaving' \(.*\) crashed with SIGSEGV outside every call, in a thread .*misbehaving.so\+0x")
+
+    def test_a_plugin_that_hangs(self) -> None:
+        said = self.conform(HANGS, "hangs_deaf", "compute_feature", "--hang-limit=1")
+        self.assertIn(f"plugin 'misbehaving' ({plugin}) hangs in layer 'misbehaving', {self.TEST}: not back after 1000 ms", said)
+
+    def test_an_exception(self) -> None:
+        self.assertIn("an exception ended the test: out of ideas\n", self.conform(1, "throws", "compute_feature"))
+        said = self.conform(1, "throws_garbage", "compute_feature")
+        self.assertIn(r"an exception ended the test: \x1b[2J\x1b]0;title\x07 \xff\xfe\xc3( ", said)
+        self.assertIn("... (50000000 bytes in all)", said)
 
 
 class Log(Trouble):

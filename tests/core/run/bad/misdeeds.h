@@ -1,6 +1,7 @@
 // A plugin's possible misdeeds, one enumerator each.
 #pragma once
 
+#include <cassert>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -12,6 +13,7 @@
 
 #include <csignal>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <dlhost/schema.h>
@@ -37,6 +39,17 @@ enum class How {
   aborts_in_thread,
   exits_in_thread,
   throws_in_thread,
+  alarms,
+  signals_itself,
+  aborts_unheard, // with SIGABRT ignored and blocked
+  asserts_unheard,
+  traps,
+  execs,
+  execs_in_thread,
+  execs_in_child, // which is no misdeed
+  forks,          // and the child returns
+  daemonizes,
+  crashes_in_child,
 };
 
 inline constexpr std::pair<std::string_view, How> hows[] = {
@@ -58,6 +71,17 @@ inline constexpr std::pair<std::string_view, How> hows[] = {
     {"aborts_in_thread", How::aborts_in_thread},
     {"exits_in_thread", How::exits_in_thread},
     {"throws_in_thread", How::throws_in_thread},
+    {"alarms", How::alarms},
+    {"signals_itself", How::signals_itself},
+    {"aborts_unheard", How::aborts_unheard},
+    {"asserts_unheard", How::asserts_unheard},
+    {"traps", How::traps},
+    {"execs", How::execs},
+    {"execs_in_thread", How::execs_in_thread},
+    {"execs_in_child", How::execs_in_child},
+    {"forks", How::forks},
+    {"daemonizes", How::daemonizes},
+    {"crashes_in_child", How::crashes_in_child},
 };
 
 [[noreturn]] inline void hang() {
@@ -69,6 +93,11 @@ inline void block_all_signals() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+
+inline void ignore_aborts() {
+  block_all_signals();
+  std::signal(SIGABRT, SIG_IGN);
 }
 
 inline void crash() {
@@ -86,6 +115,33 @@ template <class Deed> void in_thread(Deed deed) {
   std::string text = "\x1b[2J\x1b]0;title\x07 \xff\xfe\xc3( ";
   text.resize(50'000'000, '\x1b');
   throw std::runtime_error(text);
+}
+
+inline void exec_true() {
+  execl("/bin/true", "true", nullptr);
+  std::fputs("misbehaving: exec failed\n", stderr);
+}
+
+// Through each function with arguments of another shape.
+inline void exec_in_children() {
+  const char* const words[] = {"sh", "-c", "exit $((40 + $SUM))", nullptr};
+  const char* const environment[] = {"SUM=2", nullptr};
+  char* const* const argv = const_cast<char* const*>(words);
+  char* const* const envp = const_cast<char* const*>(environment);
+  for (int way = 0; way < 4; ++way) {
+    const pid_t child = fork();
+    if (child == 0) {
+      setenv("SUM", "2", 1);
+      if (way == 0) execle("/bin/sh", words[0], words[1], words[2], nullptr, envp);
+      if (way == 1) execlp("sh", words[0], words[1], words[2], nullptr);
+      if (way == 2) execvp("sh", argv);
+      if (way == 3) execve("/bin/sh", argv, envp);
+      _exit(1);
+    }
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 42)
+      throw std::runtime_error("a child did not become the shell: way " + std::to_string(way));
+  }
 }
 
 inline void misbehave(How how) {
@@ -112,6 +168,27 @@ inline void misbehave(How how) {
   case How::aborts_in_thread: return in_thread([] { std::abort(); });
   case How::exits_in_thread: return in_thread([] { std::exit(0); });
   case How::throws_in_thread: return in_thread([] { throw std::runtime_error("out of ideas"); });
+  case How::alarms:
+    ualarm(50'000, 0);
+    sleep(20);
+    return;
+  case How::signals_itself: std::raise(SIGUSR1); return;
+  case How::aborts_unheard: ignore_aborts(); std::abort();
+  case How::asserts_unheard: ignore_aborts(); __assert_fail("true", "misdeeds.h", 1, "misbehave");
+  case How::traps: std::raise(SIGTRAP); return;
+  case How::execs: return exec_true();
+  case How::execs_in_thread: return in_thread(exec_true);
+  case How::execs_in_child: return exec_in_children();
+  case How::forks: static_cast<void>(fork()); return;
+  case How::daemonizes: static_cast<void>(daemon(0, 0)); return;
+  case How::crashes_in_child: {
+    const pid_t child = fork();
+    if (child == 0) crash();
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || !WIFSIGNALED(status) || WTERMSIG(status) != SIGSEGV)
+      throw std::runtime_error("the child did not end by SIGSEGV");
+    return;
+  }
   }
 }
 
