@@ -2,6 +2,7 @@
 // says the samples of each step, `dlhost audit` answers for every update (run/audit.h reads it).
 //
 //   {"begin":12,"of":"8f14e45fceea167a/1/2","server":0,"steps":[12,12],"origins":[[0,0,0]],
+//    "numbers":"5d41402abc4b2a76","job":"7d793037a0760186",
 //    "slices":[{"slice":0,"param":"fc1.weight","first":0,"count":512},
 //    {"slice":1,"param":"fc1.bias","first":0,"count":10,"version":11,"steps":[11,12]}]}
 //   {"slice":0,"version":13,"made_of":"0+1*20 0 1:40"}
@@ -17,7 +18,8 @@
 // Each line ends with its link of a chain (param/server/ledger_chain.h), which is left out here. `of` is the run, its
 // arrangement of workers and servers, and its attempt in that: a file is of one attempt, and begins with `begin`. Where
 // a server group was lost and replaced while the others went on, its servers go on with their files, and begin again
-// there ("again": the sequence number of the replaced group in the run).
+// there ("again": the sequence number of the replaced group in the run). `numbers` and `job` are digests of the files
+// that tell how to read the ledger (run/recovery/ledgers.h): so the chain covers these as well.
 //
 // A run begins, at first or once more, with all slices at one version, and with the steps that each contributor has
 // done, where a slice does not say otherwise. The words of `made_of` stand for one version each, from `version` on: the

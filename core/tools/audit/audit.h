@@ -56,6 +56,8 @@ struct Audit {
     std::uint32_t server = 0;
     std::vector<std::uint64_t> chain; // the digest of each of its lines (param/server/ledger_chain.h)
     bool whole = true;                // each is as it was written; else it was read up to the first that is not
+    // From its begin lines: digests of arrangement.json and of the job. Empty: an older dlhost wrote it.
+    std::string numbers, job;
   };
   struct Slice {
     SliceId id = 0;
@@ -83,6 +85,8 @@ struct Audit {
   std::vector<std::string> faults;          // what is missing, was changed, counts twice, or has two owners
   std::vector<std::string> torn;            // files whose last line lacks its end, and that no attempt has followed
   std::vector<std::string> open;            // what the audit cannot decide, in sentences
+  bool arranged = true; // false: arrangement.json was changed, so nothing that depends on its numbers was checked
+  std::string job;      // the digest of the newest attempt's job; empty: unknown
 
   // How many of a contributor's are in a slice, and how many were dropped from it.
   static std::uint64_t contributions(const Slice&, std::size_t contributor);
@@ -92,7 +96,8 @@ struct Audit {
   std::vector<Version> learned(const Slice&, Version) const;
 };
 
-// The ledger in a folder, of server groups of so many servers; `of`: its first attempt. Not found: there is none.
+// The ledger in a folder, of server groups of so many servers; `of`: its first attempt, and the digest of its
+// arrangement.json. Not found: there is none.
 Result<Audit> audit(Disk&, const std::string& folder, const record::LedgerOf& of, std::int64_t servers_per_group);
 
 // What was read of all servers is put in order, and what counts twice or has two owners is among the faults.

@@ -272,16 +272,20 @@ Result<ReadRun> read_run(cli::Context& context, const AuditOptions& options) {
   for (auto& fault : lost_arrangements(kept, claims)) claims.faults.push_back(std::move(fault));
   std::vector<Audited> all;
   bool follows = false;
-  for (auto& one : kept) {
-    if (!plan::Place::contribute_to_servers(one.job.topology)) { // this arrangement has no servers, so no ledger
-      follows = false;
+  for (const auto& one : kept) {
+    auto held = held_audit(disk, context.registry(), one, claims);
+    if (held.status().code() == Code::not_found && !plan::Place::contribute_to_servers(one.job.topology)) {
+      follows = false; // this arrangement had no servers, so it has no ledger
       continue;
     }
-    DLHOST_ASSIGN(auto audit, held_audit(disk, context.registry(), one, claims));
-    if (const auto seats = plan::Place::seats(one.job.topology); audit.contributors != seats && audit.contributors != 0)
-      return Status::invalid("the ledger '", one.folder, "' is of ", audit.contributors, " workers, and the run had ",
-                             seats);
-    all.push_back({std::move(one.job), std::move(audit), std::exchange(follows, true)});
+    DLHOST_ASSIGN(auto audit, std::move(held));
+    if (const auto seats = plan::Place::seats(one.job.topology);
+        audit.arranged && audit.contributors != seats && audit.contributors != 0) {
+      audit.arranged = false;
+      audit.faults.push_back(
+          fmt::format("the ledger '{}' is of {} workers, and the run had {}", one.folder, audit.contributors, seats));
+    }
+    all.push_back({one.job, std::move(audit), std::exchange(follows, true)});
   }
   if (all.empty() && !claims.faults.empty()) return verdict(claims.faults);
   if (all.empty())
@@ -326,12 +330,16 @@ Status audit_run(cli::Context& context, const AuditOptions& options) {
   const auto& all = read.all;
   std::vector<std::string> faults = read.faults;
   for (const Audited& one : all) faults.insert(faults.end(), one.audit.faults.begin(), one.audit.faults.end());
+  // Numbers of a forged arrangement mean nothing.
+  const bool known = std::ranges::all_of(all, [](const Audited& one) { return one.audit.arranged; });
+  if (!known) return verdict(faults);
   if (!options.param.empty()) {
     const Audited& one = with_version(all, options);
     DLHOST_TRY(print_version(context, one.job, one.audit, options));
     return verdict(faults);
   }
-  const auto& [job, audit, follows] = all.back();
+  const config::Job& job = all.back().job;
+  const Audit& audit = all.back().audit;
   const auto before = std::span(all).first(all.size() - 1);
   if (options.json) {
     Json json = json_of(job, audit);

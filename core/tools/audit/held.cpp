@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "plan/place.h"
+
 namespace dlhost::tools {
 namespace {
 
@@ -181,6 +183,7 @@ std::vector<std::string> lost_arrangements(std::span<const run::KeptLedger> kept
 }
 
 Result<Audit> held_audit(Disk& disk, plugin::Registry& registry, const run::KeptLedger& kept, const Claims& claims) {
+  const bool contribute = plan::Place::contribute_to_servers(kept.job.topology);
   const bool named = std::ranges::any_of(claims.all, [&](const Claim& claim) {
     return std::ranges::find(claim.heads.all, kept.of.arrangement, &record::LedgerHead::arrangement) !=
            claim.heads.all.end();
@@ -188,6 +191,12 @@ Result<Audit> held_audit(Disk& disk, plugin::Registry& registry, const run::Kept
   auto audit = tools::audit(disk, kept.folder, kept.of, kept.job.topology.servers_per_group);
   if (!audit.ok() && (!named || audit.status().code() != Code::not_found)) return audit;
   Audit held = audit.ok() ? *std::move(audit) : Audit();
+  if (held.arranged && !held.files.empty() && !contribute) {
+    held.arranged = false;
+    held.faults.push_back(
+        fmt::format("{} has no servers, and {} is of one", run::arrangement_in(kept.folder), held.files.front().path));
+  }
+  if (!held.arranged) return held;
   Held(held, kept, claims).look();
   if (!held.faults.empty()) return held;              // other findings could follow from these
   if (held.open.empty()) look_for_slices(held, kept); // else a slice's server may not have begun

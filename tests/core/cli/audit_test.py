@@ -17,6 +17,9 @@ Workers.dlhost, wilful = map(os.path.realpath, sys.argv[1:3])
 Workers.options = ("--plugin-dir", os.path.dirname(wilful))
 del sys.argv[1:3]
 
+# Each way of tampering so many times, drawn from the soak's seed.
+TIMES, SEED = int(os.environ.get("DLHOST_TAMPERINGS", "4")), int(os.environ.get("DLHOST_SEED", "0"))
+
 GROUPS = ("--set=topology.framework=hogwild", "--set=topology.sync={ type = 'ring', every = 7 }",
           "--set=topology.consistency=hogwild", "--set=updater.rate=0.01")
 
@@ -67,7 +70,10 @@ class Tampering:
 
     def changes_how_often(self) -> str:
         """Changes the repeat count of a sample range, such as *29 to *20."""
-        at = self.drawn.choice([number for number, line in enumerate(self.lines) if "*" in line])
+        often = [number for number, line in enumerate(self.lines) if "*" in line]
+        if not often:
+            return self.changes_a_digit()
+        at = self.drawn.choice(often)
         self.lines[at] = re.sub(r"\*(\d+)", lambda times: f"*{int(times[1]) // 10 * 10 + (int(times[1]) + 1) % 10}", self.lines[at])
         return self.write(self.lines) + f":{at + 1}:"
 
@@ -107,12 +113,19 @@ class Tampering:
             shutil.rmtree(ledger)
         return str(self.run)
 
-    def damages_a_checkpoint(self) -> str:
-        manifest = self.drawn.choice(sorted(self.run.glob("checkpoints/*/manifest.json")))
-        text = manifest.read_text()
+    def digit(self, pattern: str) -> str:
+        """Changes a digit in one of these files."""
+        file = self.drawn.choice(sorted(self.run.glob(pattern)))
+        text = file.read_text()
         at = self.drawn.choice([digit.start() for digit in re.finditer(r"\d", text)])
-        manifest.write_text(text[:at] + str((int(text[at]) + 1) % 10) + text[at + 1:])
-        return str(manifest)
+        file.write_text(text[:at] + str((int(text[at]) + self.below(10, 1)) % 10) + text[at + 1:])
+        return str(file)
+
+    def damages_a_checkpoint(self) -> str:
+        return self.digit("checkpoints/*/manifest.json")
+
+    def changes_a_digit_of_the_arrangement(self) -> str:
+        return self.digit("ledger*/arrangement.json")
 
     @classmethod
     def ways(cls) -> list[str]:
@@ -151,7 +164,7 @@ class Audits(Workers):
         self.run_job(PROCESSES, f"--resume={run}", "--set=train.stop.steps=80", "--set=topology.workers=2")
         self.assertEqual(sorted(path.name for path in run.glob("ledger*/begun-*")), ["begun-1", "begun-1", "begun-2"])
         self.assertIn("certain up to the run's end at step 80, which ", self.passes(run))
-        self.fails_for_whatever_is_changed(run, 1, 4)
+        self.fails_for_whatever_is_changed(run, SEED + 1, TIMES)
         moved = self.root / "moved"
         run.rename(moved)
         self.passes(moved)
@@ -159,7 +172,7 @@ class Audits(Workers):
     def test_whatever_is_changed_where_groups_go_at_their_own_pace_is_named(self) -> None:
         self.run_job(PROCESSES, *GROUPS)
         self.passes(self.newest_run())
-        self.fails_for_whatever_is_changed(self.newest_run(), 2, 2)
+        self.fails_for_whatever_is_changed(self.newest_run(), SEED + 2, TIMES // 2)
 
     def test_what_a_checkpoint_names_is_certain_after_a_kill(self) -> None:
         process = self.start(*FOR_EVER, "--set=recovery.restarts=0")
@@ -216,6 +229,22 @@ class Audits(Workers):
         status, text = self.told(job.parent)
         self.assertNotEqual(status, 0, text)
         self.assertIn("is of seed 3, and the job of 4: the samples of a step are unknown", text)
+
+    def test_a_change_of_the_arrangement_is_named(self) -> None:
+        self.run_job(PROCESSES, *GROUPS, "--set=train.stop.steps=20")
+        file = self.newest_run() / "ledger/arrangement.json"
+        whole = json.loads(file.read_text())
+        for key, value in (("train.batch", 24), ("topology.slice_elements", 21), ("topology.server_groups", 1),
+                           ("topology.servers_per_group", 3), ("topology.worker_groups", 1), ("topology.copy", "none")):
+            file.write_text(json.dumps(whole | {key: value}, indent=2) + "\n")
+            status, text = self.told(file.parent.parent)
+            self.assertNotEqual(status, 0, text)
+            self.assertIn(f"{file} was changed: ", text)
+        for value in (0, -1, 2**63, "3", None):
+            file.write_text(json.dumps(whole | {"topology.servers_per_group": value}))
+            status, text = self.told(file.parent.parent)
+            self.assertEqual(status, 1, text)
+            self.assertIn(str(file), text)
 
 
 if __name__ == "__main__":
