@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "plan/place.h"
+#include "tools/audit/job_held.h"
 
 namespace dlhost::tools {
 namespace {
@@ -197,13 +198,19 @@ Result<Audit> held_audit(Disk& disk, plugin::Registry& registry, const run::Kept
         fmt::format("{} has no servers, and {} is of one", run::arrangement_in(kept.folder), held.files.front().path));
   }
   if (!held.arranged) return held;
+  look_for_jobs(disk, kept.folder, held);
   Held(held, kept, claims).look();
   if (!held.faults.empty()) return held;              // other findings could follow from these
   if (held.open.empty()) look_for_slices(held, kept); // else a slice's server may not have begun
-  look_for_seed(held, kept, claims);
+  if (held.job.empty()) look_for_seed(held, kept, claims);
   const Claim* const newest = newest_of(claims, kept);
   look_for_origins(held, newest);
   account_for_steps(held, kept, registry, newest);
+  if (held.job.empty() && !held.files.empty())
+    held.open.push_back(
+        fmt::format("{} is of an older dlhost, which did not record the job: a change of the job or of {} "
+                    "is not detected",
+                    held.files.back().path, run::arrangement_in(kept.folder)));
   return held;
 }
 

@@ -127,6 +127,30 @@ class Tampering:
     def changes_a_digit_of_the_arrangement(self) -> str:
         return self.digit("ledger*/arrangement.json")
 
+    def changes_a_digit_of_a_kept_job(self) -> str:
+        return self.digit("ledger*/job-*.toml")
+
+    def job(self) -> pathlib.Path:
+        """The newest."""
+        return max(self.run.glob("job*.toml"), key=lambda job: (len(job.name), job.name))
+
+    def changes_a_digit_of_the_job(self) -> str:
+        return self.digit(self.job().name)
+
+    def edits_the_job(self) -> str:
+        job = self.job()
+        text = job.read_text()
+        edits = (("train = 50", "train = 40"), ("shuffle = true", "shuffle = false"), ("batch = 12", "batch = 6"), ("seed = 3", "seed = 31"),
+                 ("servers_per_group = ", "servers_per_group = 1"))
+        was, now = self.drawn.choice(edits)
+        job.write_text(text.replace(was, now, 1))
+        return str(job)
+
+    def removes_the_job(self) -> str:
+        for job in self.run.glob("job*.toml"):
+            job.unlink()
+        return str(self.run / "job.toml")
+
     @classmethod
     def ways(cls) -> list[str]:
         return sorted(name for name, what in vars(cls).items() if callable(what) and "_" in name.strip("_"))
@@ -221,14 +245,30 @@ class Audits(Workers):
             self.passes(run)
         self.assertIn(f"certain up to step 25, which {self.root}/kept/", self.passes(self.newest_run()))
 
-    def test_a_job_of_another_seed_is_named(self) -> None:
+    def test_a_difference_of_the_job_is_named(self) -> None:
         self.run_job(PROCESSES, "--set=train.stop.steps=20")
         job = self.newest_run() / "job.toml"
         self.passes(job.parent)
-        job.write_text(job.read_text().replace("seed = 3", "seed = 4"))
-        status, text = self.told(job.parent)
-        self.assertNotEqual(status, 0, text)
-        self.assertIn("is of seed 3, and the job of 4: the samples of a step are unknown", text)
+        whole = job.read_text()
+        for was, now in (("seed = 3", "seed = 4"), ("train = 50", "train = 40"), ("shuffle = true", "shuffle = false"),
+                         ("batch = 12", "batch = 6"), ("steps = 20", "steps = 30"), ("workers_per_group = 3", "workers_per_group = 2")):
+            self.assertIn(was, whole)
+            job.write_text(whole.replace(was, now, 1))
+            for words in ((), ("--param=fc.weight", "--version=5")):
+                audit = subprocess.run([self.dlhost, *self.options, "audit", str(job.parent), *words], capture_output=True,
+                                       text=True, timeout=60)
+                self.assertNotEqual(audit.returncode, 0, audit.stdout)
+                self.assertRegex(audit.stderr, rf"{job} is not the job of the run, which is in \S+/job-\w{{16}}.toml: line \d+ is "
+                                 f"'{now}', and was '{was}'")
+                self.assertNotIn("samples", audit.stdout)
+
+    def test_a_job_that_came_to_no_attempt_is_not_the_runs(self) -> None:
+        self.run_job(PROCESSES, "--set=train.stop.steps=20")
+        run = self.newest_run()
+        (run / "job-2.toml").write_text((run / "job.toml").read_text().replace("train = 50", "train = 40"))
+        made = self.audit("--param=fc.weight", "--version=5")
+        (run / "job-2.toml").unlink()
+        self.assertEqual(self.audit("--param=fc.weight", "--version=5"), made)
 
     def test_a_change_of_the_arrangement_is_named(self) -> None:
         self.run_job(PROCESSES, *GROUPS, "--set=train.stop.steps=20")
