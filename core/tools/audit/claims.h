@@ -11,6 +11,7 @@
 
 #include "param/table/sample_origin.h"
 #include "record/ledger_head.h"
+#include "run/recovery/ledgers.h"
 
 namespace dlhost::tools {
 
@@ -33,10 +34,14 @@ struct Claim {
 struct Claims {
   std::vector<Claim> all;          // the newest last; only those that name ledgers
   std::vector<std::string> faults; // errors of claims that cannot be read
+  bool unnamed = false;            // the summary says that the run is done, and names no ledgers
 };
 
 // `elsewhere`: the job's folder for checkpoints, if it is not in the run's folder; checkpoints of other runs there are
 // ignored. `name`: the run's name in its ledgers.
 Claims claims_of(Disk&, const std::string& run, const std::string& elsewhere, const std::string& name);
+
+// Adds a fault if the summary does not fit the newest ledger.
+void look_for_summary(Disk&, const std::string& run, const run::KeptLedger& newest, Claims&);
 
 } // namespace dlhost::tools

@@ -151,6 +151,14 @@ class Tampering:
             job.unlink()
         return str(self.run / "job.toml")
 
+    def changes_the_steps_in_the_summary(self) -> str:
+        file = self.run / "summary.json"
+        summary = json.loads(file.read_text())
+        steps = summary["steps"]
+        summary["steps"] = self.drawn.choice((-1, 0, steps - 1, steps + 1, 100 * steps, 2**64 - 1, 1e308, None, str(steps)))
+        file.write_text(json.dumps(summary))
+        return str(file)
+
     @classmethod
     def ways(cls) -> list[str]:
         return sorted(name for name, what in vars(cls).items() if callable(what) and "_" in name.strip("_"))
