@@ -60,8 +60,15 @@ Json to_json(const Plan& plan) {
   return json;
 }
 
-std::string hash(const Plan& plan) {
-  const std::string text = env::json_text(choices(plan));
+std::string hash(const Plan& plan) { return *hash_of(choices(plan)); }
+
+std::optional<std::string> hash_of(const Json& plan) {
+  Json chosen = Json::object();
+  for (const char* key : {"device", "threads", "batch", "ops"}) {
+    if (!plan.contains(key)) return {};
+    chosen[key] = plan[key];
+  }
+  const std::string text = env::json_text(chosen);
   return env::digest(std::as_bytes(std::span(text)), 8);
 }
 

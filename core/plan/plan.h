@@ -3,6 +3,7 @@
 // summary holds its hash.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ nlohmann::json to_json(const Plan&);
 
 // Over the choices only.
 std::string hash(const Plan&);
+// The hash of the choices in a manifest's plan; none: it lacks some of them.
+std::optional<std::string> hash_of(const nlohmann::json& plan);
 
 // The first few differences between a manifest's plan and this one, in words. `then` is untrusted.
 std::vector<std::string> differences(const nlohmann::json& then, const Plan& now);

@@ -16,6 +16,8 @@ struct LedgerOf {
   std::string run;               // the run's own name, independent of its folder; empty: no ledger
   std::uint64_t arrangement = 1; // number of the arrangement of workers and servers
   std::uint64_t attempt = 1;     // attempt within the arrangement; also the number of its folder
+  std::string numbers = {};      // digest of the ledger's arrangement.json; empty: unknown
+  std::string job = {};          // digest of the job's text in the attempt; empty: unknown
   bool operator==(const LedgerOf&) const = default;
 };
 // "8f14e45fceea167a/1/2"

@@ -151,10 +151,15 @@ Result<std::string> RunFolder::job_above(Disk& disk, const std::string& path) {
 
 std::string RunFolder::first_job_of(const std::string& path) { return job_file(path, 1); }
 
+std::vector<std::string> RunFolder::jobs_in(Disk& disk, const std::string& path) {
+  std::vector<std::string> all;
+  for (int number = 1; disk.exists(job_file(path, number)); ++number) all.push_back(job_file(path, number));
+  return all;
+}
+
 std::string RunFolder::job_in(Disk& disk, const std::string& path) {
-  int number = 0;
-  while (disk.exists(job_file(path, number + 1))) ++number;
-  return number == 0 ? "" : job_file(path, number);
+  const auto all = jobs_in(disk, path);
+  return all.empty() ? "" : all.back();
 }
 
 } // namespace dlhost::record

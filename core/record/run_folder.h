@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <dlhost/host.h>
 
@@ -27,6 +28,8 @@ class RunFolder {
 
   // Saves the job as it was run: job.toml, or job-2.toml and so on if a resumed run's text differs from the newest.
   Status write_job(std::string_view text) const;
+  // All saved jobs in a folder, the newest last.
+  static std::vector<std::string> jobs_in(Disk&, const std::string& path);
   // The newest saved job in a folder; empty: none.
   static std::string job_in(Disk&, const std::string& path);
   // The newest saved job of a run, or of a checkpoint's run.

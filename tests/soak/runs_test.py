@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """runs_test.py DLHOST PLUGIN: runs that are stopped, killed, tampered with or given bad plugins resume with the same
 results. DLHOST_SEED chooses the jobs and the moments; DLHOST_SOAK the number of each."""
+import hashlib
+import json
 import os
 import pathlib
 import signal
@@ -58,7 +60,10 @@ class Tampered(Runs):
     def spoil(self, checkpoint: pathlib.Path) -> str:
         file = self.draw.choice(sorted(checkpoint.iterdir()))
         data = bytearray(file.read_bytes())
-        how = self.draw.choice(("flip", "cut", "longer", "gone", "empty"))
+        how = self.draw.choice(("flip", "cut", "longer", "gone", "empty", "nonsense"))
+        if how == "nonsense":
+            file = checkpoint / "manifest.json"
+            data = bytearray(self.forged(file.read_text()))
         if how == "flip":
             data[self.draw.randrange(len(data))] ^= 1 << self.draw.randrange(8)
         elif how == "cut":
@@ -72,6 +77,24 @@ class Tampered(Runs):
         else:
             file.write_bytes(data)
         return f"{how} {file.name}"
+
+    def forged(self, text: str) -> bytes:
+        """A manifest with one impossible value, and a hash that fits."""
+        told = json.loads(text)
+
+        def values(inside, *keys):
+            pairs = inside.items() if isinstance(inside, dict) else enumerate(inside) if isinstance(inside, list) else ()
+            for key, value in pairs:
+                yield from values(value, *keys, key)
+                if not isinstance(value, (dict, list)) and keys:
+                    yield inside, key
+
+        inside, key = self.draw.choice(list(values(told)))
+        inside[key] = 7 if isinstance(inside[key], str) else self.draw.choice(("x", [[]], {"x": 1}))
+        told["blake2b"] = ""
+        text = json.dumps(told, sort_keys=True, indent=2, ensure_ascii=False) + "\n"
+        digest = hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
+        return text.replace('"blake2b": ""', f'"blake2b": "{digest}"', 1).encode()
 
     def test_any_file(self) -> None:
         self.new_job()

@@ -92,6 +92,7 @@ class JobRun final : private run::Attempts {
   }
   Status make_folder();
   Status keep_log();
+  std::string job_text() const;
   Status keep_job();
   Status lead(const std::string& run);
   Status begin_succession();
@@ -325,7 +326,8 @@ Status JobRun::make_folder() {
 
 Status JobRun::keep_log() { return context_.host.user_log().keep_in(disk_, folder_->file("log.txt")); }
 
-Status JobRun::keep_job() { return folder_->write_job(config::to_toml(job_, env::working_folder())); }
+std::string JobRun::job_text() const { return config::to_toml(job_, env::working_folder()); }
+Status JobRun::keep_job() { return folder_->write_job(job_text()); }
 
 // Takes the lock of the run. Without locks the run continues, without a standby and without `dlhost ps`.
 Status JobRun::lead(const std::string& run) {
@@ -393,7 +395,7 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
   const bool alone = plan::Place::seats(session.job().topology) == 1;
   const bool contribute = plan::Place::contribute_to_servers(session.job().topology);
   if (job_.record.ledger && (contribute || disk_.exists(folder_->file("ledger")))) {
-    DLHOST_ASSIGN(auto ledger, run::begin_ledger(context_.host, folder_->path(), session.job()));
+    DLHOST_ASSIGN(auto ledger, run::begin_ledger(context_.host, folder_->path(), session.job(), job_text()));
     training.keep_ledger_in(std::filesystem::absolute(ledger.folder).string(), std::move(ledger.of));
   }
   DLHOST_ASSIGN(auto log, record::MetricsLog::open(context_.host, *folder_,

@@ -54,6 +54,8 @@ Status Ledger::begin(const StartPoint& beginning, std::string_view before) {
                               {"steps", beginning.steps},
                               {"origins", nlohmann::ordered_json::array()},
                               {"slices", nlohmann::ordered_json::array()}};
+  if (!beginning.ledger_of.numbers.empty()) line["numbers"] = beginning.ledger_of.numbers;
+  if (!beginning.ledger_of.job.empty()) line["job"] = beginning.ledger_of.job;
   if (keeping_.summed) line["summed"] = true;
   if (!before.empty()) line["again"] = beginning.joining->number;
   for (const SampleOrigin& origin : beginning.origins)

@@ -2,6 +2,7 @@
 // each step, `dlhost audit` accounts for every update (tools/audit/ledger_reader.h reads the file).
 //
 //   {"begin":12,"of":"8f14e45fceea167a/1/2","server":0,"steps":[12,12],"origins":[[0,0,0]],
+//    "numbers":"5d41402abc4b2a76","job":"7d793037a0760186",
 //    "slices":[{"slice":0,"param":"fc1.weight","first":0,"count":512},
 //    {"slice":1,"param":"fc1.bias","first":0,"count":10,"version":11,"steps":[11,12]}]}
 //   {"slice":0,"version":13,"made_of":"0+1*20 0 1:40"}
@@ -14,7 +15,8 @@
 //   {"slice":0,"heard":[[1,7]],"outlived":[[2,40]],"version":33}
 //   {"begin":29,"again":1,...}
 //
-// Each line ends with its link of a chain (param/server/ledger_chain.h), which is left out here.
+// Each line ends with its link of a chain (param/server/ledger_chain.h), which is left out here. `numbers` and `job` are
+// digests of the files that tell how to read the ledger (run/recovery/ledgers.h), so the chain covers these as well.
 //
 // `begin`: the first line of a file. A file belongs to one attempt. `of` names the run, its arrangement of workers and
 // servers, and the attempt. All slices begin with one version and with the steps that each contributor has made, unless

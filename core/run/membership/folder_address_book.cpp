@@ -87,7 +87,7 @@ Status FolderAddressBook::begin(const param::StartPoint& beginning) {
                       {"ledger", beginning.ledger},       {"own_values", beginning.own_values},
                       {"slices", slices_state(beginning)}};
   const record::LedgerOf& of = beginning.ledger_of;
-  text["ledger_of"] = {of.run, of.arrangement, of.attempt};
+  text["ledger_of"] = {of.run, of.arrangement, of.attempt, of.numbers, of.job};
   for (const auto& origin : beginning.origins) text["origins"].push_back({origin.step, origin.epoch, origin.index});
   const std::uint32_t joins = beginning.joining ? beginning.joining->number : 0;
   return host_.disk().write_text(at(begin_name_of(joins)), env::json_text(text));
@@ -98,15 +98,18 @@ Result<param::StartPoint> FolderAddressBook::begun() {
   DLHOST_ASSIGN(const auto text, await(name));
   try {
     const auto said = env::parse_json(text);
-    param::StartPoint beginning{
-        .version = said.at("version"),
-        .slices = slices_of(said.at("slices")),
-        .others = said.at("others").get<std::vector<Version>>(),
-        .steps = said.at("steps").get<std::vector<std::uint64_t>>(),
-        .origins = {},
-        .ledger = said.at("ledger"),
-        .ledger_of = {said.at("ledger_of").at(0), said.at("ledger_of").at(1), said.at("ledger_of").at(2)},
-        .own_values = said.at("own_values")};
+    param::StartPoint beginning{.version = said.at("version"),
+                                .slices = slices_of(said.at("slices")),
+                                .others = said.at("others").get<std::vector<Version>>(),
+                                .steps = said.at("steps").get<std::vector<std::uint64_t>>(),
+                                .origins = {},
+                                .ledger = said.at("ledger"),
+                                .ledger_of = {.run = said.at("ledger_of").at(0),
+                                              .arrangement = said.at("ledger_of").at(1),
+                                              .attempt = said.at("ledger_of").at(2),
+                                              .numbers = said.at("ledger_of").at(3),
+                                              .job = said.at("ledger_of").at(4)},
+                                .own_values = said.at("own_values")};
     for (const auto& origin : said.at("origins"))
       beginning.origins.push_back({origin.at(0), origin.at(1), origin.at(2)});
     return beginning;

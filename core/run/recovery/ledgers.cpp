@@ -19,11 +19,11 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::uint64_t of_none = 0;
+constexpr std::int64_t most_of_a_number = 1'000'000'000'000;
 constexpr std::string_view ledger_name = "ledger", earlier_name = "ledger-", attempt_name = "begun-";
 
 std::string newest_in(const std::string& run) { return concat(run, "/", ledger_name); }
 std::string earlier_in(const std::string& run, std::uint64_t number) { return concat(run, "/", earlier_name, number); }
-std::string arrangement_in(const std::string& ledger) { return ledger + "/arrangement.json"; }
 
 // The numbers of the folders called `name` and a number from 1 on, sorted.
 Result<std::vector<std::uint64_t>> numbered_in(Disk& disk, const std::string& folder, std::string_view name) {
@@ -43,8 +43,7 @@ Result<std::vector<std::uint64_t>> numbered_in(Disk& disk, const std::string& fo
 
 // A unique name of the run. It is stored in the ledger, so it stays when the folder moves.
 std::string new_name(Host& host, const std::string& run) {
-  const std::string text = fmt::format("{} {}", run, host.clock().wall_seconds());
-  return env::digest(std::as_bytes(std::span(text)), 8);
+  return ledger_digest(fmt::format("{} {}", run, host.clock().wall_seconds()));
 }
 
 // The options of a job on which the numbers in a ledger depend.
@@ -80,7 +79,9 @@ Result<Arrangement> arrangement(Disk& disk, const std::string& ledger) {
   DLHOST_ASSIGN(const auto text, disk.read_text(path));
   try {
     Arrangement found{.of = {}, .numbers = env::parse_ordered_json(text)};
-    found.of = {.run = found.numbers.value("run", ""), .arrangement = found.numbers.value("arrangement", of_none)};
+    found.of = {.run = found.numbers.value("run", ""),
+                .arrangement = found.numbers.value("arrangement", of_none),
+                .numbers = ledger_digest(text)};
     found.numbers.erase("run");
     found.numbers.erase("arrangement");
     return found;
@@ -92,9 +93,21 @@ Result<Arrangement> arrangement(Disk& disk, const std::string& ledger) {
 Result<KeptLedger> kept(Disk& disk, const std::string& ledger, config::Job job) {
   DLHOST_ASSIGN(auto known, arrangement(disk, ledger));
   try {
-    for (const auto& [name, number] : numbers_of(job)) *number = known.numbers.at(name);
+    for (const auto& [name, number] : numbers_of(job)) {
+      *number = known.numbers.at(name);
+      const std::int64_t least = number == &job.topology.slice_elements ? 0 : 1;
+      if (*number < least || *number > most_of_a_number)
+        return Status::corrupt(arrangement_in(ledger), ": ", name, " is ", *number, ", and must be from ", least,
+                               " to ", most_of_a_number);
+    }
     job.topology.consistency.type = known.numbers.at("topology.consistency");
     job.topology.shares = known.numbers.value("topology.shares", std::vector<std::int64_t>());
+    const auto& shares = job.topology.shares;
+    const bool sound = std::ranges::all_of(shares, [](std::int64_t share) { return share > 0; });
+    if (!shares.empty() && (!sound || std::cmp_not_equal(shares.size(), job.topology.workers_per_group) ||
+                            job.train.batch < job.topology.workers_per_group))
+      return Status::corrupt(arrangement_in(ledger), ": topology.shares must be a share above 0 for each of ",
+                             job.topology.workers_per_group, " workers");
     job.topology.copy = known.numbers.contains("topology.copy") ? config::Crossing::none : config::Crossing::automatic;
   } catch (const OrderedJson::exception& error) {
     return Status::corrupt(arrangement_in(ledger), " is damaged: ", record::json_fault(error));
@@ -104,7 +117,8 @@ Result<KeptLedger> kept(Disk& disk, const std::string& ledger, config::Job job) 
 
 } // namespace
 
-Result<BegunLedger> begin_ledger(Host& host, const std::string& run, const config::Job& job) {
+Result<BegunLedger> begin_ledger(Host& host, const std::string& run, const config::Job& job,
+                                 std::string_view job_text) {
   Disk& disk = host.disk();
   const std::string ledger = newest_in(run);
   DLHOST_ASSIGN(const auto earlier, numbered_in(disk, run, earlier_name));
@@ -114,6 +128,7 @@ Result<BegunLedger> begin_ledger(Host& host, const std::string& run, const confi
   if (goes_on) {
     DLHOST_ASSIGN(const auto known, arrangement(disk, ledger));
     of.run = known.of.run;
+    of.numbers = known.of.numbers;
     goes_on = !of.run.empty() && known.numbers == numbers; // else an older dlhost wrote it
     if (!goes_on) DLHOST_TRY(disk.rename(ledger, earlier_in(run, of.arrangement++)));
   }
@@ -123,10 +138,18 @@ Result<BegunLedger> begin_ledger(Host& host, const std::string& run, const confi
       of.run = before.of.run;
     }
     if (of.run.empty()) of.run = new_name(host, run);
-    OrderedJson text{{"run", of.run}, {"arrangement", of.arrangement}};
-    text.update(numbers);
+    OrderedJson json{{"run", of.run}, {"arrangement", of.arrangement}};
+    json.update(numbers);
+    const std::string text = env::json_text(json, 2) + "\n";
+    of.numbers = ledger_digest(text);
     DLHOST_TRY(disk.make_directory(ledger));
-    DLHOST_TRY(disk.write_text(arrangement_in(ledger), env::json_text(text, 2) + "\n"));
+    DLHOST_TRY(disk.write_text(arrangement_in(ledger), text));
+  }
+  if (!job_text.empty()) {
+    of.job = ledger_digest(job_text);
+    const std::string path = job_in(ledger, of.job);
+    const auto kept = disk.exists(path) ? disk.read_text(path) : Result<std::string>(std::string());
+    if (!kept.ok() || *kept != job_text) DLHOST_TRY(disk.write_text(path, job_text));
   }
   DLHOST_ASSIGN(const auto attempts, attempts_in(disk, ledger));
   of.attempt = attempts.empty() ? 1 : attempts.back() + 1;
@@ -138,6 +161,14 @@ Result<BegunLedger> begin_ledger(Host& host, const std::string& run, const confi
 std::string attempt_in(const std::string& ledger, std::uint64_t attempt) {
   return concat(ledger, "/", attempt_name, attempt);
 }
+
+std::string arrangement_in(const std::string& ledger) { return ledger + "/arrangement.json"; }
+
+std::string job_in(const std::string& ledger, const std::string& digest) {
+  return concat(ledger, "/job-", digest, ".toml");
+}
+
+std::string ledger_digest(std::string_view text) { return env::digest(std::as_bytes(std::span(text)), 8); }
 
 Result<std::vector<std::uint64_t>> attempts_in(Disk& disk, const std::string& ledger) {
   return numbered_in(disk, ledger, attempt_name);

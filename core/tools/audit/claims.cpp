@@ -1,12 +1,15 @@
 #include "tools/audit/claims.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "env/json_text.h"
 #include "param/file/checkpoint.h"
+#include "plan/place.h"
 #include "record/json_fault.h"
 #include "run/recovery/resume_position.h"
 #include "run/session/checkpoints.h"
@@ -16,6 +19,8 @@ namespace dlhost::tools {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr std::uint64_t most_steps = 1'000'000'000'000'000;
 
 Result<Claim> of_checkpoint(Disk& disk, const std::string& folder) {
   DLHOST_ASSIGN(const auto manifest, param::read_manifest(disk, folder));
@@ -36,11 +41,17 @@ Result<Claim> of_checkpoint(Disk& disk, const std::string& folder) {
 // The claim of a run's summary. If the run has not ended, it names no ledgers.
 Result<Claim> of_summary(Disk& disk, const std::string& path) {
   DLHOST_ASSIGN(const auto text, disk.read_text(path));
-  Claim claim{.by = path, .of_end = true};
+  Claim claim{.by = path};
   try {
     const Json summary = env::parse_json(text);
+    const Json& steps = summary.at("steps");
+    if (!steps.is_number_unsigned() || steps.get<std::uint64_t>() > most_steps)
+      return Status::corrupt(path, ": steps is ", env::json_text(steps), ", and must be a count of at most ",
+                             most_steps);
+    claim.of_end = summary.at("status") == "done";
     if (!summary.contains("ledgers") || summary.at("ledgers").is_null()) return claim;
-    claim.step = summary.at("steps");
+    claim.of_end = true;
+    claim.step = steps;
     auto heads = record::ledger_heads(summary.at("ledgers"));
     if (!heads.ok()) return Status::corrupt(path, ": ledgers ", heads.status().message());
     claim.heads = *std::move(heads);
@@ -66,6 +77,16 @@ std::vector<Result<Claim>> of_checkpoints(Disk& disk, const std::string& folder)
   return all;
 }
 
+// The run's steps are those of its leader, which is worker 0. An arrangement without servers has made steps that no
+// ledger has.
+void look_for_steps(const Claim& summary, const run::KeptLedger& newest, std::vector<std::string>& faults) {
+  const auto& steps = summary.heads.steps;
+  const bool of_newest = summary.newest().arrangement == newest.of.arrangement;
+  if (steps.empty() || summary.step < steps.front() || (of_newest && summary.step != steps.front()))
+    faults.push_back(fmt::format("{}: steps is {}, and its ledgers are of steps [{}] of the workers", summary.by,
+                                 summary.step, fmt::join(steps, ", ")));
+}
+
 } // namespace
 
 Claim::Place Claim::newest() const {
@@ -88,8 +109,35 @@ Claims claims_of(Disk& disk, const std::string& run, const std::string& elsewher
     for (auto& claim : of_checkpoints(disk, elsewhere))
       if (claim.ok() && claim->heads.run == name) add(std::move(claim));
   std::ranges::stable_sort(claims.all, {}, [](const Claim& claim) { return std::pair(claim.newest(), claim.step); });
-  if (const std::string path = run + "/summary.json"; disk.exists(path)) add(of_summary(disk, path));
+  if (const std::string path = run + "/summary.json"; disk.exists(path)) {
+    auto claim = of_summary(disk, path);
+    claims.unnamed = claim.ok() && claim->of_end && claim->heads.run.empty();
+    add(std::move(claim));
+  }
   return claims;
+}
+
+void look_for_summary(Disk& disk, const std::string& run, const std::string& job_file, const run::KeptLedger& newest,
+                      Claims& claims) {
+  const std::string path = run + "/summary.json";
+  if (disk.exists(path)) {
+    if (claims.unnamed && newest.job.record.ledger && plan::Place::contribute_to_servers(newest.job.topology))
+      claims.faults.push_back(path + ": the run is done, and ledgers is null: it must name them");
+    if (!claims.all.empty() && claims.all.back().by == path) look_for_steps(claims.all.back(), newest, claims.faults);
+    return;
+  }
+  claims.lost = true;
+  claims.newest = newest.of.arrangement;
+  claims.faults.push_back(path + " is missing: a run writes it before its first step");
+  const config::Job& job = newest.job;
+  const config::Stop& stop = job.train.stop;
+  const bool by_steps =
+      stop.steps > 0 && stop.epochs == 0 && stop.seconds == 0 && stop.patience == 0 && std::isinf(stop.loss);
+  if (!by_steps) return; // it may have ended before
+  const auto steps = static_cast<std::uint64_t>(stop.steps);
+  claims.of_job = Claim{.by = job_file, .step = steps, .of_job = true};
+  claims.of_job->heads.run = newest.of.run;
+  claims.of_job->heads.steps.assign(plan::Place::seats(job.topology), steps);
 }
 
 } // namespace dlhost::tools

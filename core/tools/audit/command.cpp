@@ -1,5 +1,6 @@
 // dlhost audit: which worker contributed what to which version of each param, from the ledger of a run's servers.
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 #include <span>
@@ -21,6 +22,7 @@
 #include "run/input/training_samples.h"
 #include "run/recovery/ledgers.h"
 #include "tools/audit/held.h"
+#include "tools/audit/job_held.h"
 #include "tools/tool.h"
 
 namespace dlhost::tools {
@@ -63,6 +65,7 @@ Range dropped(const config::Job& job, const Audit& audit, std::size_t contributo
 }
 
 std::string text_of(const Range& range) {
+  if (range.least > range.most) return "unknown"; // no slice was read
   return range.least == range.most ? fmt::format("{}", range.least) : fmt::format("{} to {}", range.least, range.most);
 }
 
@@ -76,7 +79,8 @@ Range versions(const Audit& audit) {
 struct Audited {
   config::Job job;
   Audit audit;
-  bool follows = false; // no run without a ledger lies between this one and the previous
+  std::uint64_t arrangement = 0; // its number
+  bool follows = false;          // no run without a ledger lies between this one and the previous
 };
 
 // The line about an earlier arrangement of the run.
@@ -263,25 +267,50 @@ struct ReadRun {
   std::optional<Claim> newest;     // the newest claim; none: no checkpoint or summary names a ledger
 };
 
-Result<ReadRun> read_run(cli::Context& context, const AuditOptions& options) {
+// The job of the newest attempt in these ledgers. Without it, no sample is known.
+struct JobOfLedgers {
+  std::string digest, kept; // `kept`: where the ledger has it; empty: no ledger names a job
+};
+JobOfLedgers job_of(std::span<const run::KeptLedger> kept, std::span<const Audited> all) {
+  for (std::size_t i = all.size(); i-- > 0;)
+    if (const std::string& digest = all[i].audit.job; !digest.empty())
+      for (const run::KeptLedger& one : kept)
+        if (one.of.arrangement == all[i].arrangement) return {digest, run::job_in(one.folder, digest)};
+  return {};
+}
+
+// `job_file`: the saved job that the audit reads.
+Result<ReadRun> read_run(cli::Context& context, const AuditOptions& options, const std::string& job_file) {
   Disk& disk = context.host.disk();
-  DLHOST_ASSIGN(const auto job_file, record::RunFolder::job_above(disk, options.run));
   DLHOST_ASSIGN(const auto job, cli::load_job(context, job_file, {}, run::Purpose::reading));
   DLHOST_ASSIGN(auto kept, run::kept_ledgers(disk, options.run, job));
   auto claims = claims_of(disk, options.run, job.checkpoint.folder, kept.empty() ? "" : kept.back().of.run);
+  if (!kept.empty()) look_for_summary(disk, options.run, job_file, kept.back(), claims);
   for (auto& fault : lost_arrangements(kept, claims)) claims.faults.push_back(std::move(fault));
   std::vector<Audited> all;
   bool follows = false;
-  for (auto& one : kept) {
-    if (!plan::Place::contribute_to_servers(one.job.topology)) { // this arrangement has no servers, so no ledger
-      follows = false;
+  for (const auto& one : kept) {
+    auto held = held_audit(disk, context.registry(), one, claims);
+    if (held.status().code() == Code::not_found && !plan::Place::contribute_to_servers(one.job.topology)) {
+      follows = false; // this arrangement had no servers, so it has no ledger
       continue;
     }
-    DLHOST_ASSIGN(auto audit, held_audit(disk, context.registry(), one, claims));
-    if (const auto seats = plan::Place::seats(one.job.topology); audit.contributors != seats && audit.contributors != 0)
-      return Status::invalid("the ledger '", one.folder, "' is of ", audit.contributors, " workers, and the run had ",
-                             seats);
-    all.push_back({std::move(one.job), std::move(audit), std::exchange(follows, true)});
+    DLHOST_ASSIGN(auto audit, std::move(held));
+    if (const auto seats = plan::Place::seats(one.job.topology);
+        audit.arranged && audit.contributors != seats && audit.contributors != 0) {
+      audit.arranged = false;
+      audit.faults.push_back(
+          fmt::format("the ledger '{}' is of {} workers, and the run had {}", one.folder, audit.contributors, seats));
+    }
+    all.push_back({one.job, std::move(audit), one.of.arrangement, std::exchange(follows, true)});
+  }
+  const auto jobs = record::RunFolder::jobs_in(disk, options.run);
+  if (const auto [digest, where] = job_of(kept, all); !digest.empty()) {
+    const std::string other = job_of_attempt(disk, jobs, digest);
+    if (other.empty())
+      claims.faults.push_back(job_differences(disk, job_file, where));
+    else if (other != job_file && job_of_attempt(disk, std::array{job_file}, digest).empty())
+      return read_run(context, options, other); // the newest job came to no attempt
   }
   if (all.empty() && !claims.faults.empty()) return verdict(claims.faults);
   if (all.empty())
@@ -322,16 +351,24 @@ void print_certainty(const std::optional<Claim>& newest) {
 }
 
 Status audit_run(cli::Context& context, const AuditOptions& options) {
-  DLHOST_ASSIGN(const auto read, read_run(context, options));
+  const std::string job_file = record::RunFolder::job_in(context.host.disk(), options.run);
+  if (job_file.empty())
+    return Status::not_found("'", options.run,
+                             "/job.toml' is missing: the job of a run says which samples each step has");
+  DLHOST_ASSIGN(const auto read, read_run(context, options, job_file));
   const auto& all = read.all;
   std::vector<std::string> faults = read.faults;
   for (const Audited& one : all) faults.insert(faults.end(), one.audit.faults.begin(), one.audit.faults.end());
+  // Numbers of a forged arrangement or job mean nothing.
+  const bool known = std::ranges::all_of(all, [](const Audited& one) { return one.audit.arranged; });
+  if (!known || (!options.param.empty() && !read.faults.empty())) return verdict(faults);
   if (!options.param.empty()) {
     const Audited& one = with_version(all, options);
     DLHOST_TRY(print_version(context, one.job, one.audit, options));
     return verdict(faults);
   }
-  const auto& [job, audit, follows] = all.back();
+  const config::Job& job = all.back().job;
+  const Audit& audit = all.back().audit;
   const auto before = std::span(all).first(all.size() - 1);
   if (options.json) {
     Json json = json_of(job, audit);

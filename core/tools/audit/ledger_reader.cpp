@@ -142,6 +142,8 @@ Status LedgerReader::take(std::string_view text, param::LedgerChain& chain, cons
 Status LedgerReader::begin_file(const Json& line, const record::LedgerOf& of) {
   const auto is_of = line.value("of", std::string());
   const auto server = line.value("server", std::uint64_t{0});
+  files_.back().numbers = line.value("numbers", std::string());
+  files_.back().job = line.value("job", std::string());
   if (is_of != record::to_string(of) || server != server_)
     return Status::corrupt("this is server ", server, "'s of ", is_of, ", but lies in the place of server ", server_,
                            "'s of ", record::to_string(of), " (run, arrangement, attempt)");

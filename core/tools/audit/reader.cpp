@@ -9,6 +9,17 @@
 namespace dlhost::tools {
 namespace {
 
+// A forged arrangement.json would give each contribution another meaning.
+void look_for_arrangement(Audit& audit, const std::string& folder, const record::LedgerOf& of) {
+  for (const Audit::File& file : audit.files) {
+    if (file.numbers.empty() || file.numbers == of.numbers) continue;
+    audit.arranged = false;
+    audit.faults.push_back(concat(run::arrangement_in(folder), " was changed: ", file.path, " began with digest ",
+                                  file.numbers, " of it, and it has ", of.numbers));
+    return;
+  }
+}
+
 // A server may have died before it wrote anything.
 Result<Audit> read_ledger(Disk& disk, const std::string& folder, const record::LedgerOf& of) {
   std::map<std::uint32_t, LedgerReader> readers;
@@ -22,13 +33,17 @@ Result<Audit> read_ledger(Disk& disk, const std::string& folder, const record::L
       const std::string path = concat(begun, "/", entry.name);
       DLHOST_ASSIGN(const auto text, disk.read_text(path));
       LedgerReader& reader = readers.try_emplace(*server, *server).first->second;
-      reader.read(text, path, {.run = of.run, .arrangement = of.arrangement, .attempt = attempt});
+      record::LedgerOf of_attempt = of;
+      of_attempt.attempt = attempt;
+      reader.read(text, path, of_attempt);
     }
   }
   Audit audit;
   audit.attempts = attempts;
   for (auto& [server, reader] : readers) reader.add_to(audit);
   std::ranges::stable_sort(audit.files, {}, &Audit::File::attempt);
+  for (const Audit::File& file : audit.files)
+    if (!file.job.empty()) audit.job = file.job; // the newest attempt's is the last
   return audit;
 }
 
@@ -41,7 +56,8 @@ Result<Audit> audit(Disk& disk, const std::string& folder, const record::LedgerO
         "'", folder,
         "' holds no ledger: one worker alone keeps none (each step's samples make each version), nor do several whose "
         "devices sum gradients (topology.device_copies = \"none\"), or with record.ledger = false");
-  look_through(audit, servers_per_group);
+  look_for_arrangement(audit, folder, of);
+  if (audit.arranged) look_through(audit, servers_per_group);
   return audit;
 }
 

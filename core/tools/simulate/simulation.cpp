@@ -198,7 +198,7 @@ class SimulatedRun final : private run::Attempts, private run::Observer {
     run::Checkpoints tested(*session, concat(checkpoint_folder, "/testing"), 1);
     if (recovery_.on()) training.recover_from(&points, job().topology.replicas > 1);
     if (job().topology.testing_group) training.test_beside(&tested);
-    DLHOST_ASSIGN(auto ledger, run::begin_ledger(host_, run_folder, jobs[0]));
+    DLHOST_ASSIGN(auto ledger, run::begin_ledger(host_, run_folder, jobs[0], ""));
     training.keep_ledger_in(std::move(ledger.folder), std::move(ledger.of));
     const bool warm = run::warms_up(job(), step);
     const auto is_to_balance = [&] { return run::is_to_balance(jobs[0], training.progress().step - step); };

@@ -17,6 +17,9 @@ Workers.dlhost, wilful = map(os.path.realpath, sys.argv[1:3])
 Workers.options = ("--plugin-dir", os.path.dirname(wilful))
 del sys.argv[1:3]
 
+# Each way of tampering so many times, drawn from the soak's seed.
+TIMES, SEED = int(os.environ.get("DLHOST_TAMPERINGS", "4")), int(os.environ.get("DLHOST_SEED", "0"))
+
 GROUPS = ("--set=topology.framework=hogwild", "--set=topology.sync={ type = 'ring', every = 7 }",
           "--set=topology.consistency=hogwild", "--set=updater.rate=0.01")
 
@@ -67,7 +70,10 @@ class Tampering:
 
     def changes_how_often(self) -> str:
         """Changes the repeat count of a sample range, such as *29 to *20."""
-        at = self.drawn.choice([number for number, line in enumerate(self.lines) if "*" in line])
+        often = [number for number, line in enumerate(self.lines) if "*" in line]
+        if not often:
+            return self.changes_a_digit()
+        at = self.drawn.choice(often)
         self.lines[at] = re.sub(r"\*(\d+)", lambda times: f"*{int(times[1]) // 10 * 10 + (int(times[1]) + 1) % 10}", self.lines[at])
         return self.write(self.lines) + f":{at + 1}:"
 
@@ -107,12 +113,74 @@ class Tampering:
             shutil.rmtree(ledger)
         return str(self.run)
 
-    def damages_a_checkpoint(self) -> str:
-        manifest = self.drawn.choice(sorted(self.run.glob("checkpoints/*/manifest.json")))
-        text = manifest.read_text()
+    def digit(self, pattern: str) -> str:
+        """Changes a digit in one of these files."""
+        file = self.drawn.choice(sorted(self.run.glob(pattern)))
+        text = file.read_text()
         at = self.drawn.choice([digit.start() for digit in re.finditer(r"\d", text)])
-        manifest.write_text(text[:at] + str((int(text[at]) + 1) % 10) + text[at + 1:])
-        return str(manifest)
+        file.write_text(text[:at] + str((int(text[at]) + self.below(10, 1)) % 10) + text[at + 1:])
+        return str(file)
+
+    def damages_a_checkpoint(self) -> str:
+        return self.digit("checkpoints/*/manifest.json")
+
+    def changes_a_digit_of_the_arrangement(self) -> str:
+        return self.digit("ledger*/arrangement.json")
+
+    def changes_a_digit_of_a_kept_job(self) -> str:
+        return self.digit("ledger*/job-*.toml")
+
+    def job(self) -> pathlib.Path:
+        """The newest."""
+        return max(self.run.glob("job*.toml"), key=lambda job: (len(job.name), job.name))
+
+    def changes_a_digit_of_the_job(self) -> str:
+        return self.digit(self.job().name)
+
+    def edits_the_job(self) -> str:
+        job = self.job()
+        text = job.read_text()
+        edits = (("train = 50", "train = 40"), ("shuffle = true", "shuffle = false"), ("batch = 12", "batch = 6"), ("seed = 3", "seed = 31"),
+                 ("servers_per_group = ", "servers_per_group = 1"))
+        was, now = self.drawn.choice(edits)
+        job.write_text(text.replace(was, now, 1))
+        return str(job)
+
+    def removes_the_job(self) -> str:
+        for job in self.run.glob("job*.toml"):
+            job.unlink()
+        return str(self.run / "job.toml")
+
+    def changes_the_steps_in_the_summary(self) -> str:
+        file = self.run / "summary.json"
+        summary = json.loads(file.read_text())
+        steps = summary["steps"]
+        summary["steps"] = self.drawn.choice((-1, 0, steps - 1, steps + 1, 100 * steps, 2**64 - 1, 1e308, None, str(steps)))
+        file.write_text(json.dumps(summary))
+        return str(file)
+
+    def unnamed(self) -> pathlib.Path:
+        """Removes checkpoints and the summary. Returns a file of the newest attempt."""
+        shutil.rmtree(self.run / "checkpoints")
+        (self.run / "summary.json").unlink()
+        newest = max(self.run.glob("ledger/begun-*"), key=lambda begun: int(begun.name[6:]))
+        return self.drawn.choice([file for file in sorted(newest.iterdir()) if len(lines_of(file)) > 2])
+
+    def leaves_nothing_that_names_a_file(self) -> str:
+        file = self.unnamed()
+        file.unlink()
+        return str(file)
+
+    def leaves_nothing_that_names_a_tail(self) -> str:
+        file = self.unnamed()
+        lines = lines_of(file)
+        last = max(number for number, line in enumerate(lines) if "made_of" in line)  # exchanges may follow
+        file.write_text("".join(lines[:self.below(last + 1, 1)]))
+        return str(file)
+
+    def removes_the_summary(self) -> str:
+        (self.run / "summary.json").unlink()
+        return str(self.run / "summary.json")
 
     @classmethod
     def ways(cls) -> list[str]:
@@ -139,6 +207,7 @@ class Audits(Workers):
                 self.assertNotEqual(status, 0, text)
                 self.assertIn(named, text)
                 self.assertNotIn("json.exception", text)
+                self.assertNotIn(str(2**64 - 1) + " to 0", text)
             shutil.rmtree(copy)
 
     def test_whatever_is_changed_in_a_strict_run_is_named(self) -> None:
@@ -151,7 +220,7 @@ class Audits(Workers):
         self.run_job(PROCESSES, f"--resume={run}", "--set=train.stop.steps=80", "--set=topology.workers=2")
         self.assertEqual(sorted(path.name for path in run.glob("ledger*/begun-*")), ["begun-1", "begun-1", "begun-2"])
         self.assertIn("certain up to the run's end at step 80, which ", self.passes(run))
-        self.fails_for_whatever_is_changed(run, 1, 4)
+        self.fails_for_whatever_is_changed(run, SEED + 1, TIMES)
         moved = self.root / "moved"
         run.rename(moved)
         self.passes(moved)
@@ -159,7 +228,7 @@ class Audits(Workers):
     def test_whatever_is_changed_where_groups_go_at_their_own_pace_is_named(self) -> None:
         self.run_job(PROCESSES, *GROUPS)
         self.passes(self.newest_run())
-        self.fails_for_whatever_is_changed(self.newest_run(), 2, 2)
+        self.fails_for_whatever_is_changed(self.newest_run(), SEED + 2, TIMES // 2)
 
     def test_what_a_checkpoint_names_is_certain_after_a_kill(self) -> None:
         process = self.start(*FOR_EVER, "--set=recovery.restarts=0")
@@ -203,19 +272,52 @@ class Audits(Workers):
                                  "--set=checkpoint.keep=9")
             _, err = process.communicate(timeout=60)
             self.assertEqual(process.returncode, 0, err)
-            (self.newest_run() / "summary.json").unlink()
+            summary = self.newest_run() / "summary.json"  # as if the run had been killed
+            summary.write_text(json.dumps(json.loads(summary.read_text()) | {"status": "running", "ledgers": None}))
         for run in (self.root / "runs").iterdir():
             self.passes(run)
         self.assertIn(f"certain up to step 25, which {self.root}/kept/", self.passes(self.newest_run()))
 
-    def test_a_job_of_another_seed_is_named(self) -> None:
+    def test_a_difference_of_the_job_is_named(self) -> None:
         self.run_job(PROCESSES, "--set=train.stop.steps=20")
         job = self.newest_run() / "job.toml"
         self.passes(job.parent)
-        job.write_text(job.read_text().replace("seed = 3", "seed = 4"))
-        status, text = self.told(job.parent)
-        self.assertNotEqual(status, 0, text)
-        self.assertIn("is of seed 3, and the job of 4: the samples of a step are unknown", text)
+        whole = job.read_text()
+        for was, now in (("seed = 3", "seed = 4"), ("train = 50", "train = 40"), ("shuffle = true", "shuffle = false"),
+                         ("batch = 12", "batch = 6"), ("steps = 20", "steps = 30"), ("workers_per_group = 3", "workers_per_group = 2")):
+            self.assertIn(was, whole)
+            job.write_text(whole.replace(was, now, 1))
+            for words in ((), ("--param=fc.weight", "--version=5")):
+                audit = subprocess.run([self.dlhost, *self.options, "audit", str(job.parent), *words], capture_output=True,
+                                       text=True, timeout=60)
+                self.assertNotEqual(audit.returncode, 0, audit.stdout)
+                self.assertRegex(audit.stderr, rf"{job} is not the job of the run, which is in \S+/job-\w{{16}}.toml: line \d+ is "
+                                 f"'{now}', and was '{was}'")
+                self.assertNotIn("samples", audit.stdout)
+
+    def test_a_job_that_came_to_no_attempt_is_not_the_runs(self) -> None:
+        self.run_job(PROCESSES, "--set=train.stop.steps=20")
+        run = self.newest_run()
+        (run / "job-2.toml").write_text((run / "job.toml").read_text().replace("train = 50", "train = 40"))
+        made = self.audit("--param=fc.weight", "--version=5")
+        (run / "job-2.toml").unlink()
+        self.assertEqual(self.audit("--param=fc.weight", "--version=5"), made)
+
+    def test_a_change_of_the_arrangement_is_named(self) -> None:
+        self.run_job(PROCESSES, *GROUPS, "--set=train.stop.steps=20")
+        file = self.newest_run() / "ledger/arrangement.json"
+        whole = json.loads(file.read_text())
+        for key, value in (("train.batch", 24), ("topology.slice_elements", 21), ("topology.server_groups", 1),
+                           ("topology.servers_per_group", 3), ("topology.worker_groups", 1), ("topology.copy", "none")):
+            file.write_text(json.dumps(whole | {key: value}, indent=2) + "\n")
+            status, text = self.told(file.parent.parent)
+            self.assertNotEqual(status, 0, text)
+            self.assertIn(f"{file} was changed: ", text)
+        for value in (0, -1, 2**63, "3", None):
+            file.write_text(json.dumps(whole | {"topology.servers_per_group": value}))
+            status, text = self.told(file.parent.parent)
+            self.assertEqual(status, 1, text)
+            self.assertIn(str(file), text)
 
 
 if __name__ == "__main__":

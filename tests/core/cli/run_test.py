@@ -122,6 +122,12 @@ SPOILT = {
     "a step beyond all": (
         rewrite(lambda told: told["run"]["training"].update(step=2**64 - 1), seal=True),
         r"\S+/manifest.json: run.training.step is 18446744073709551615, and must be a count of at most \d+"),
+    "a seed that is none": (
+        rewrite(lambda told: told["run"].update(seed=None), seal=True),
+        r"\S+/manifest.json: run.seed is null, and must be a count of at most \d+"),
+    "a plan of other threads": (
+        rewrite(lambda told: told["run"]["plan"].update(threads=64), seal=True),
+        r"\S+/manifest.json: run.plan.hash is \"\w{16}\", and must be the hash of the plan beside it, \w{16}"),
     "a file that was cut": (
         cut("params.safetensors", 0.5),
         r"\S+/params.safetensors: has \d+ bytes, but the manifest says \d+: truncated or replaced"),

@@ -83,7 +83,8 @@ TEST_F(ManifestTest, StepsThatCannotBe) {
   EXPECT_EQ(said_with("/step", -1), "manifest.json: run.step is -1, and must be a count of at most 1000000000000000");
   EXPECT_EQ(said_with("/step", std::numeric_limits<std::uint64_t>::max()),
             "manifest.json: run.step is 18446744073709551615, and must be a count of at most 1000000000000000");
-  EXPECT_EQ(said_with("/step", "3"), "manifest.json: run.step must be a count of at most 1000000000000000");
+  EXPECT_EQ(said_with("/step", "3"),
+            "manifest.json: run.step is \"3\", and must be a count of at most 1000000000000000");
   EXPECT_EQ(said_with("/step", 2), "manifest.json: run.step is 2, but its training is at step 3");
   EXPECT_EQ(said_with("/training/validated/0", 4),
             "manifest.json: run.training.validated is 4, and must be a count of at most 3");
@@ -110,6 +111,46 @@ TEST_F(ManifestTest, WhatStandsInPlaceOfAnyValue) {
     EXPECT_EQ(run::check_manifest(run, "manifest.json").message(),
               concat("manifest.json: run.training.", key, " is missing"));
   }
+}
+
+// The values beside the training state: of another type, or nonsense of the same type.
+TEST_F(ManifestTest, WhatTellsOfTheRunIsChecked) {
+  ASSERT_TRUE(run_.at("inputs").at("data").is_object());
+  ASSERT_FALSE(run_.at("plan").at("ops").empty());
+  ASSERT_FALSE(run_.at("matrices").empty());
+  ASSERT_FALSE(run_.at("plugins").empty());
+  for (const char* part : {"job", "seed", "plan", "matrices", "inputs", "plugins"}) {
+    const Json of_part{{part, run_.at(part)}};
+    const Json values = of_part.flatten();
+    for (const auto& [pointer, value] : values.items()) {
+      const bool is_list = value.is_null() || value.is_structured(); // flatten() gives null for an empty one
+      for (const Json& other : {Json(), Json(-1), Json(1.5), Json(1e308), Json(true), Json(7), Json(Json::object()),
+                                Json(std::numeric_limits<std::uint64_t>::max()), Json(""), Json("\x1b[2J")}) {
+        if (is_list || (part == std::string("job") && other.is_string())) continue; // any text is a job's name
+        if (part == std::string("seed") && other == 7) continue;
+        const bool is_size =
+            pointer.ends_with("_bytes") || pointer.ends_with("/links") || pointer.find("/shape/") != std::string::npos;
+        if (is_size && other == 7) continue;
+        EXPECT_THAT(said_with(pointer, other), testing::StartsWith(concat("manifest.json: run.", part)))
+            << pointer << " = " << other;
+      }
+    }
+    for (const Json& other : {Json(), Json(-1), Json(1.5), Json(Json::array({Json::array()}))})
+      EXPECT_THAT(said_with(concat("/", part), other), testing::StartsWith(concat("manifest.json: run.", part, " is ")))
+          << other;
+    Json without = run_; // an older dlhost did not write it
+    without.erase(part);
+    EXPECT_EQ(run::check_manifest(without, "manifest.json").message(), "") << part;
+  }
+  EXPECT_EQ(said_with("/seed", -1),
+            "manifest.json: run.seed is -1, and must be a count of at most 9223372036854775807");
+  EXPECT_THAT(said_with("/plan/threads", 3), testing::HasSubstr("must be the hash of the plan beside it"));
+  EXPECT_EQ(said_with("/plan/ops/0/1", "sideways"),
+            "manifest.json: run.plan.ops is \"sideways\", and must be of a known role");
+  EXPECT_THAT(said_with("/plugins/sgd", "1.0+x"), testing::StartsWith("manifest.json: run.plugins.sgd is \"1.0+x\""));
+  Json twice = run_.at("matrices");
+  twice.push_back(twice[0]);
+  EXPECT_THAT(said_with("/matrices", twice), testing::HasSubstr("must be of different params"));
 }
 
 TEST_F(ManifestTest, HeadsOfLedgersThatCannotBe) {
