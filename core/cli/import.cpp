@@ -6,6 +6,7 @@
 #include "cli/job_file.h"
 #include "cli/names.h"
 #include "config/dump.h"
+#include "env/printable.h"
 #include "env/process/process.h"
 #include "record/run_folder.h"
 #include "run/coordinator/training.h"
@@ -39,7 +40,8 @@ Status import_params(Context& context, const ImportOptions& options) {
   run::Checkpoints checkpoints(*session, folder.file("checkpoints"), 1);
   training.keep_in(&checkpoints);
   DLHOST_TRY(training.save());
-  fmt::print("{}\n{} is a run of '{}' that has made no step yet:\n", param::to_string(*taken), folder.path(), job.name);
+  fmt::print("{}\n{} is a run of '{}' that has made no step yet:\n", param::to_string(*taken), folder.path(),
+             env::printable(job.name, env::longest_foreign_text));
   fmt::print("  dlhost eval {0}\n  dlhost run --resume {0}\n", folder.path());
   return {};
 }
