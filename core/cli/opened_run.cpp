@@ -32,7 +32,7 @@ Result<std::unique_ptr<OpenedRun>> open_run(Context& context, const RunChoice& c
   DLHOST_ASSIGN(opened->checkpoint, checkpoint_named(context.host, run, choice.params));
   std::string path = choice.job;
   if (path.empty()) {
-    DLHOST_ASSIGN(path, record::RunFolder::job_above(disk, run));
+    DLHOST_ASSIGN(path, record::RunFolder::job_above(disk, run, "name the job (--job)"));
   }
   auto set = choice.set;
   DLHOST_ASSIGN(opened->job, load_job(context, path, set, run::Purpose::reading));
