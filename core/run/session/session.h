@@ -131,6 +131,7 @@ class Session {
   void open_sources(config::Problems&, const StandIn&);
   Status find_start();
   void compare_sources(config::Problems&) const;
+  void check_short_batch(config::Problems&);
   std::int64_t known_batch(Phase, const config::Problems&) const;
   std::unique_ptr<net::Graph> graph(Phase, std::int64_t batch, config::Problems&);
   Result<std::unique_ptr<net::Graph>> graph(Phase, std::int64_t batch);

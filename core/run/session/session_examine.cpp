@@ -6,6 +6,7 @@
 #include "plan/exchange_plugins.h"
 #include "plan/refusals.h"
 #include "plugin/contained.h"
+#include "run/input/training_samples.h"
 #include "run/session/attainable.h"
 #include "run/session/checkpoints.h"
 #include "run/session/session.h"
@@ -47,6 +48,7 @@ void Session::examine(Purpose purpose, config::Problems& problems, const StandIn
     problems.add(job_.place("train.algorithm"),
                  "the net has no loss: add a [[layer]] such as softmax_loss, or train by an algorithm that needs none");
   check_attainable(*this, nets[Phase::validate].get(), problems);
+  if (net && !sources_->empty()) check_short_batch(problems);
   if (purpose == Purpose::looking)
     open("train.init_from", &Session::find_start); // a resumed run does not need train.init_from
 }
@@ -97,6 +99,43 @@ std::int64_t Session::known_batch(Phase phase, const config::Problems& problems)
   const std::string own = concat(config::key_of(phase), ".batch");
   const bool known = !problems.refused("train.batch") && (phase == Phase::train || !problems.refused(own));
   return known ? batch(phase) : 0;
+}
+
+namespace {
+
+// The fewest rows that count in a worker's part of a batch that is not full, 0 aside; none: all are full, or the run
+// ends before.
+std::optional<std::int64_t> fewest_rows(const config::Job& job, std::int64_t samples) {
+  std::optional<std::int64_t> fewest;
+  for (std::uint32_t seat = 0; seat < plan::Place::seats(job.topology); ++seat) {
+    const auto sampling = Sampling::make(training_samples(job, plan::Place::at(job, seat), 0), samples);
+    if (!sampling.ok()) return {}; // reported elsewhere
+    const std::uint64_t last = sampling->steps(1) - 1;
+    const config::Stop& stop = job.train.stop;
+    if (stop.steps > 0 && static_cast<std::uint64_t>(stop.steps) <= last) return {};
+    if (stop.epochs > 0 && sampling->steps(stop.epochs) <= last) return {};
+    const std::int64_t valid = sampling->valid(last);
+    if (valid > 0 && valid < sampling->rows()) fewest = std::min(fewest.value_or(valid), valid);
+  }
+  return fewest;
+}
+
+} // namespace
+
+// The last batch of an epoch is as good as a batch of its rows that count. A layer that refuses so small a batch would
+// only do so at that step.
+void Session::check_short_batch(config::Problems& problems) {
+  if (job_.train.last != config::Last::partial || problems.refused("train") || problems.refused("topology")) return;
+  const auto rows = fewest_rows(job_, samples(Phase::train));
+  if (!rows) return;
+  config::Problems of_these;
+  graph(Phase::train, *rows, of_these);
+  for (const auto& layer : job_.layers)
+    if (of_these.refused_layer(layer.name) && !problems.refused_layer(layer.name))
+      return problems.of_key("train.last_batch", job_.place("train.last_batch"), "\"partial\" leaves a worker ", *rows,
+                             *rows == 1 ? " row" : " rows", " of an epoch's last batch, which layer '", layer.name,
+                             "' refuses: say \"drop\" or \"wrap\", or another train.batch (",
+                             of_these.list().front().message, ")");
 }
 
 Result<Session::OpenSource> Session::open_source(const config::Layer& layer, std::uint32_t stream,
