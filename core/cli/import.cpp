@@ -10,6 +10,7 @@
 #include "env/process/process.h"
 #include "record/run_folder.h"
 #include "run/coordinator/training.h"
+#include "run/input/inputs.h"
 
 namespace dlhost::cli {
 namespace {
@@ -31,6 +32,7 @@ Status import_params(Context& context, const ImportOptions& options) {
   job.train.start.from = (std::filesystem::path(here) / options.file).string();
   DLHOST_ASSIGN(job.train.start.names, names_of(disk, options.names));
   DLHOST_ASSIGN(auto session, run::Session::open(context.host, context.registry(), job, run::Purpose::reading));
+  DLHOST_TRY(run::check_classes(*session, {}));
   const std::atomic<bool> interrupted{false};
   run::Training training(*session, interrupted);
   DLHOST_TRY(training.prepare());

@@ -34,7 +34,7 @@ void Session::examine(Purpose purpose, config::Problems& problems, const StandIn
   if (device_) open("topology.device", &Session::open_store);
   open("train.algorithm", &Session::open_algorithm);
   open("updater", &Session::open_updater);
-  open_sources(problems, stand_in);
+  open_sources(purpose, problems, stand_in);
   const bool trains = purpose != Purpose::reading;
   std::map<Phase, std::unique_ptr<net::Graph>> nets;
   for (const Phase phase : {Phase::train, Phase::validate, Phase::test})
@@ -170,14 +170,34 @@ Result<Session::OpenSource> Session::open_source(const config::Layer& layer, std
   return open;
 }
 
-void Session::open_sources(config::Problems& problems, const StandIn& stand_in) {
+// Without the source's training files, if these are missing and it opens without them.
+Result<Session::OpenSource> Session::open_to_read(const config::Layer& layer, std::uint32_t stream,
+                                                  const StandIn& stand_in) {
+  auto whole = open_source(layer, stream, stand_in);
+  if (whole.ok() || whole.status().code() != Code::not_found) return whole;
+  config::Layer rest = layer;
+  const auto names_files = [](const auto& entry) {
+    return entry.first == "train" &&
+           (std::holds_alternative<std::string>(entry.second.data) || std::holds_alternative<List>(entry.second.data));
+  };
+  if (std::erase_if(rest.options.entries, names_files) == 0) return whole;
+  auto open = open_source(rest, stream, stand_in);
+  if (!open.ok()) return whole;
+  open->without = whole.status().message();
+  host_.log().write(LogLevel::warning,
+                    concat("source '", layer.name, "' is read without its training samples: ", open->without));
+  return open;
+}
+
+void Session::open_sources(Purpose purpose, config::Problems& problems, const StandIn& stand_in) {
   if (problems.refused("folder")) return; // their files would be there
   std::uint32_t stream = 0;
   bool failed = false;
   for (const auto& layer : job_.layers) {
     ++stream;
     if (!layer.src.empty() || problems.refused_layer(layer.name)) continue;
-    auto open = open_source(layer, stream, stand_in);
+    auto open =
+        purpose == Purpose::reading ? open_to_read(layer, stream, stand_in) : open_source(layer, stream, stand_in);
     if (!open.ok()) {
       problems.of_layer(layer.name, layer.where, open.status().message());
       failed = true;
