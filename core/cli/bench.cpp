@@ -41,9 +41,15 @@ Status bench(Context& context, std::vector<std::string> words) {
 void add_bench(CLI::App& app, Context& context) {
   auto* command =
       app.add_subcommand("bench", "run a benchmark: ops, layers, transports, ...; without a name, list them");
-  // All further words belong to the benchmark, --help too.
+  // The words after the benchmark's name belong to it, --help too.
   command->prefix_command()->fallthrough(false)->set_help_flag();
+  command->footer("dlhost bench NAME [OPTIONS] runs one; `dlhost bench NAME --help` prints its options.");
   command->callback([&context, command] {
+    const auto words = command->remaining();
+    if (!words.empty() && (words.front() == "--help" || words.front() == "-h")) {
+      fmt::print("{}", command->help());
+      return;
+    }
     if (Status status = bench(context, command->remaining()); !status.ok()) context.fail(status);
   });
 }

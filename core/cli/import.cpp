@@ -6,9 +6,11 @@
 #include "cli/job_file.h"
 #include "cli/names.h"
 #include "config/dump.h"
+#include "env/printable.h"
 #include "env/process/process.h"
 #include "record/run_folder.h"
 #include "run/coordinator/training.h"
+#include "run/input/inputs.h"
 
 namespace dlhost::cli {
 namespace {
@@ -30,6 +32,7 @@ Status import_params(Context& context, const ImportOptions& options) {
   job.train.start.from = (std::filesystem::path(here) / options.file).string();
   DLHOST_ASSIGN(job.train.start.names, names_of(disk, options.names));
   DLHOST_ASSIGN(auto session, run::Session::open(context.host, context.registry(), job, run::Purpose::reading));
+  DLHOST_TRY(run::check_classes(*session, {}));
   const std::atomic<bool> interrupted{false};
   run::Training training(*session, interrupted);
   DLHOST_TRY(training.prepare());
@@ -39,7 +42,8 @@ Status import_params(Context& context, const ImportOptions& options) {
   run::Checkpoints checkpoints(*session, folder.file("checkpoints"), 1);
   training.keep_in(&checkpoints);
   DLHOST_TRY(training.save());
-  fmt::print("{}\n{} is a run of '{}' that has made no step yet:\n", param::to_string(*taken), folder.path(), job.name);
+  fmt::print("{}\n{} is a run of '{}' that has made no step yet:\n", param::to_string(*taken), folder.path(),
+             env::printable(job.name, env::longest_foreign_text));
   fmt::print("  dlhost eval {0}\n  dlhost run --resume {0}\n", folder.path());
   return {};
 }

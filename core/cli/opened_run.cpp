@@ -1,8 +1,11 @@
 #include "cli/opened_run.h"
 
+#include <nlohmann/json.hpp>
+
 #include "cli/job_file.h"
 #include "cli/run_named.h"
 #include "record/run_folder.h"
+#include "run/input/inputs.h"
 
 namespace dlhost::cli {
 void add_run_choice(CLI::App& command, RunChoice& choice) {
@@ -32,7 +35,7 @@ Result<std::unique_ptr<OpenedRun>> open_run(Context& context, const RunChoice& c
   DLHOST_ASSIGN(opened->checkpoint, checkpoint_named(context.host, run, choice.params));
   std::string path = choice.job;
   if (path.empty()) {
-    DLHOST_ASSIGN(path, record::RunFolder::job_above(disk, run));
+    DLHOST_ASSIGN(path, record::RunFolder::job_above(disk, run, "name the job (--job)"));
   }
   auto set = choice.set;
   DLHOST_ASSIGN(opened->job, load_job(context, path, set, run::Purpose::reading));
@@ -45,6 +48,10 @@ Result<std::unique_ptr<OpenedRun>> open_run(Context& context, const RunChoice& c
   }
   DLHOST_ASSIGN(opened->session,
                 run::Session::open(context.host, context.registry(), opened->job, run::Purpose::reading));
+  const auto& about = opened->checkpoint.manifest->at("run");
+  const auto known =
+      run::inputs_of(about.is_object() ? about.value("inputs", nlohmann::json()) : nlohmann::json(), run);
+  DLHOST_TRY(run::check_classes(*opened->session, known.ok() ? *known : run::Inputs()));
   return opened;
 }
 

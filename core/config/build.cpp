@@ -27,6 +27,7 @@ class Builder {
     job.checkpoint.every.seconds = 300;
     parse(checkpoint_schema(), checkpoint, &job.checkpoint, "checkpoint", {"every"});
     cadence(checkpoint, "checkpoint", job.checkpoint.every);
+    made_folder(checkpoint, "checkpoint", job.checkpoint.folder);
     const Table& recovery = table(document, "recovery");
     job.recovery.every.seconds = 20;
     parse(recovery_schema(), recovery, &job.recovery, "recovery", {"every"});
@@ -35,6 +36,7 @@ class Builder {
     job.record.every.steps = 20;
     parse(record_schema(), record, &job.record, "record", {"every"});
     cadence(record, "record", job.record.every);
+    made_folder(record, "record", job.record.folder);
     job.places.emplace("", document.where);
     for (const auto& [key, value] : document.entries)
       if (key != "layer" && key != "block") note_places(job, key, value);
@@ -115,6 +117,18 @@ class Builder {
       return parse(cadence_schema(), *given, &cadence, path + ".every");
     problems_.of_key(path + ".every", value->where,
                      "must be a table such as { epochs = 1 } or { steps = 500 }, but is ", detail::written(*value));
+  }
+
+  // A run makes this folder. A URL would become a folder with the scheme's name, on the disk of this machine.
+  void made_folder(const Table& source, const std::string& path, const std::string& folder) {
+    const auto end = folder.find("://");
+    if (end == std::string::npos || folder.find('/') < end) return;
+    const std::string rest = folder.substr(end + 3);
+    problems_.of_key(path + ".folder", source.find("folder")->where, "\"", folder, "\" has the scheme \"",
+                     folder.substr(0, end),
+                     "\", and no scheme is known here: runs write to folders of the file system; ",
+                     folder.starts_with("file://") ? concat("write \"", rest, "\"")
+                                                   : "mount the storage and name the folder where it is mounted");
   }
 
   void evaluate(const Table& source, const std::string& path, Evaluate& evaluate) {

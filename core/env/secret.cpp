@@ -1,11 +1,14 @@
 #include "env/secret.h"
 
 #include <cstring>
-#include <filesystem>
 
 #include <sodium.h>
+#include <sys/stat.h>
+
+#include <dlhost/status.h>
 
 #include "env/hex.h"
+#include "env/process/process.h"
 
 namespace dlhost::env {
 
@@ -25,10 +28,20 @@ std::optional<Secret> secret_in(std::string_view text) {
   return secret;
 }
 
-bool others_may_read(const std::string& path) {
-  std::error_code unknown; // opening the file reports the error
-  const auto modes = std::filesystem::status(path, unknown).permissions();
-  return !unknown && (modes & std::filesystem::perms::others_read) != std::filesystem::perms::none;
+std::string others_who_may_read(const std::string& path, const FileAccess& access, bool in_group) {
+  if (access.mode & S_IROTH)
+    return concat(path, ": every user of this machine may read this file, and it holds a job's secret: chmod 600 ",
+                  path);
+  if (!(access.mode & S_IRGRP) || is_own_group(access.owner, access.group) || (access.owner == 0 && in_group))
+    return "";
+  return concat(path, ": ", group_named(access.group), " may read this file, and it holds a job's secret: chmod 600 ",
+                path, access.owner == 0 ? ", or run dlhost in this group" : "");
+}
+
+std::string others_who_may_read(const std::string& path) {
+  struct stat about {};
+  if (::stat(path.c_str(), &about) != 0) return "";
+  return others_who_may_read(path, {about.st_uid, about.st_gid, about.st_mode}, is_in_group(about.st_gid));
 }
 
 } // namespace dlhost::env

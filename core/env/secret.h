@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,7 +16,17 @@ Secret draw_secret();
 // As 64 hexadecimal digits, and back; none: malformed text.
 std::string to_text(const Secret&);
 std::optional<Secret> secret_in(std::string_view text);
-// Whether users other than the file's owner and group may read it.
-bool others_may_read(const std::string& path);
+
+// A secret file's owner, group and mode.
+struct FileAccess {
+  std::uint32_t owner = 0, group = 0, mode = 0;
+};
+// The users besides its owner that could read a secret file, and the remedy; empty: none. A group may read it
+// - if it is the owner's own group (is_own_group), or
+// - if the file is root's and this process is in the group: root gave the group the file, as Kubernetes does with
+//   fsGroup.
+std::string others_who_may_read(const std::string& path, const FileAccess&, bool in_group);
+// Of the file at `path`, or at the end of its links. Empty as well if it cannot be examined: opening it says why.
+std::string others_who_may_read(const std::string& path);
 
 } // namespace dlhost::env

@@ -20,7 +20,8 @@ template <class T> Result<T> shown(Result<T> result) {
   return result.ok() ? std::move(result) : Result<T>(shown(std::move(result).status()));
 }
 
-// Call inside catch. Returns the exception as a Status if `activity` is in a plugin's call; else rethrows.
+// Call inside catch. Returns the exception as a Status if `activity` is in a plugin's call; else rethrows. A
+// std::domain_error is no fault: with it, a plugin refuses data in a call that cannot return a Status.
 Status caught(const Activity& activity);
 
 // Runs `call`, which enters `activity` itself; leaves `activity` afterwards.

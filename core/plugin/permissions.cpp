@@ -3,8 +3,6 @@
 #include <cerrno>
 #include <filesystem>
 
-#include <grp.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,17 +13,6 @@ namespace dlhost::plugin {
 namespace fs = std::filesystem;
 
 namespace {
-
-// Whether `group` is the owner's private group: the owner's first group, with the owner's name, as most systems make
-// it. Users without a passwd entry (containers) own the group with their number.
-bool own_group(uid_t owner, gid_t group) {
-  const passwd* user = getpwuid(owner);
-  if (!user) return owner == group;
-  if (user->pw_gid != group) return false;
-  const std::string name = user->pw_name;
-  const ::group* entry = getgrgid(group);
-  return !entry || entry->gr_name == name;
-}
 
 bool is_trusted(uid_t owner, const Trusted& trusted) {
   return owner == 0 || owner == trusted.user || owner == trusted.program_owner;
@@ -42,7 +29,7 @@ void judge_one(const std::string& path, const struct stat& about, const Trusted&
                               ", who is neither root nor you nor the owner of dlhost: copy it, or chown it"));
   if (S_ISLNK(about.st_mode)) return; // a link has no permissions of its own
   if (about.st_mode & S_IWOTH) problems.push_back(concat(what, " can be changed by everyone: chmod o-w ", path));
-  if ((about.st_mode & S_IWGRP) && !own_group(about.st_uid, about.st_gid))
+  if ((about.st_mode & S_IWGRP) && !env::is_own_group(about.st_uid, about.st_gid))
     problems.push_back(concat(what, " can be changed by a group that is not its owner's own: chmod g-w ", path));
 }
 

@@ -88,7 +88,7 @@ Status Predictor::Net::find_params(const std::string& path, const Options& optio
     const auto& about = checkpoint.manifest->at("run");
     if (about.is_object()) said = about.value("inputs", nlohmann::json());
     if (job_file_.empty()) {
-      DLHOST_ASSIGN(job_file_, record::RunFolder::job_above(host_.disk(), path));
+      DLHOST_ASSIGN(job_file_, record::RunFolder::job_above(host_.disk(), path, "name the job (Options::job)"));
     }
     DLHOST_ASSIGN(params_, param::tensors_of(std::move(checkpoint)));
   } else {

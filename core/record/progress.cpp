@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "env/printable.h"
 #include "record/quantity.h"
 
 namespace dlhost::record {
@@ -27,7 +28,8 @@ struct Field {
 };
 
 std::string metric_words(const Metric& metric) {
-  return fmt::format("{} {}", metric.first, steady_number(metric.second));
+  constexpr std::size_t longest_name = 200; // a plugin chooses it
+  return fmt::format("{} {}", env::printable(metric.first, longest_name), steady_number(metric.second));
 }
 
 std::string steps_words(const StepReport& report) {

@@ -142,11 +142,11 @@ Status RunFolder::write_job(std::string_view text) const {
 }
 
 // A checkpoint lies two folders below its run: RUN/checkpoints/step-000000100.
-Result<std::string> RunFolder::job_above(Disk& disk, const std::string& path) {
+Result<std::string> RunFolder::job_above(Disk& disk, const std::string& path, std::string_view remedy) {
   for (const char* up : {"", "/..", "/../.."})
     if (auto job = job_in(disk, path + up); !job.empty()) return job;
   return Status::not_found("there is no job.toml in '", path,
-                           "', nor two folders above it, where a checkpoint's run has one: name the job (--job)");
+                           "', nor two folders above it, where a checkpoint's run has one: ", remedy);
 }
 
 std::string RunFolder::first_job_of(const std::string& path) { return job_file(path, 1); }

@@ -32,8 +32,8 @@ class RunFolder {
   static std::vector<std::string> jobs_in(Disk&, const std::string& path);
   // The newest saved job in a folder; empty: none.
   static std::string job_in(Disk&, const std::string& path);
-  // The newest saved job of a run, or of a checkpoint's run.
-  static Result<std::string> job_above(Disk&, const std::string& path);
+  // The newest saved job of a run, or of a checkpoint's run. Errors: there is none; `remedy` says what to do then.
+  static Result<std::string> job_above(Disk&, const std::string& path, std::string_view remedy = "name a run's folder");
   // The path of the job with which a run started.
   static std::string first_job_of(const std::string& path);
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "env/json_text.h"
+#include "env/printable.h"
 #include "env/process/failure_note.h"
 #include "env/process/process.h"
 #include "record/quantity.h"
@@ -202,7 +203,7 @@ std::string summary_table(const Summary& summary, bool unicode) {
     else
       text += row(name, command) + row("", "  " + what);
   }
-  return text + line + "\n";
+  return env::printable(text + line + "\n", env::longest_message); // names and paths are foreign text
 }
 
 Status write_summary(Disk& disk, const RunFolder& folder, const Summary& summary) {

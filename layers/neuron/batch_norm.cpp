@@ -53,9 +53,9 @@ class BatchNorm final : public Layer {
     void* variance = f.buffer(running_variance_);
     if (!training_) return ops_.compute_feature(pass, f, {mean, variance});
     if (pass.valid * places_ == 1)
-      throw std::runtime_error(concat(one_value,
-                                      "in the last batch of the epoch, which is not full: say train.last_batch = "
-                                      "\"drop\" or \"wrap\""));
+      throw std::domain_error(concat(one_value,
+                                     "in the last batch of the epoch, which is not full: say train.last_batch = "
+                                     "\"drop\" or \"wrap\""));
     ops_.compute_feature(pass, f);
     const auto counted = static_cast<float>(pass.valid * places_);
     const float unbiased = counted > 1 ? counted / (counted - 1) : 1;

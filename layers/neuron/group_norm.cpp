@@ -29,6 +29,9 @@ class GroupNorm final : public SampleNorm {
       return Status::invalid("groups is ", options_.groups, ", which does not divide the ", channels, " channels of ",
                              s.inputs[0].name, " (", to_string(s.input(0)), "): choose one that does, ",
                              nearest_divisor(channels), " for example");
+    DLHOST_TRY(check_values(s, s.input(0).past(1) / options_.groups, "group",
+                            "say fewer groups, so that each has two channels or more, or put the layer where its "
+                            "input has several places"));
     NormSpec spec;
     spec.kind = NormSpec::Kind::group;
     spec.groups = options_.groups;

@@ -127,8 +127,8 @@ class Mixing : public Layer {
       return;
     }
     if (counts)
-      throw std::runtime_error(concat("label ", label, " of row ", row, " is not in [0, ", options_.classes,
-                                      "): set `classes` to the number of classes"));
+      throw std::domain_error(concat("label ", label, " of row ", row, " is not in [0, ", options_.classes,
+                                     "): set `classes` to the number of classes"));
   }
 
   MixingOptions options_;

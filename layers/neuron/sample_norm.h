@@ -18,6 +18,14 @@ class SampleNorm : public Layer {
   }
 
  protected:
+  // Refuses to train if each mean is over one value: its variance is 0, and each output the shift.
+  static Status check_values(const Setup& s, std::int64_t values, const char* each, const char* remedy) {
+    if (s.phase != Phase::train || values != 1) return {};
+    return Status::invalid("trains on one value for each ", each,
+                           ", whose variance is 0, so that every output would be the shift: its input is ",
+                           to_string(s.input(0)), "; ", remedy);
+  }
+
   NormOps ops_; // set up by the layer
 };
 
@@ -44,6 +52,9 @@ class AxisNorm : public SampleNorm {
     spec.axis = static_cast<std::size_t>(options_.axis);
     spec.epsilon = options_.epsilon;
     DLHOST_TRY(expect_rank(s, 0, spec.axis + 1));
+    if (kind_ == NormSpec::Kind::layer) // RMS norm has no mean: one value keeps its sign
+      DLHOST_TRY(check_values(s, s.input(0).past(spec.axis), "sample",
+                              "leave the layer out, or name an axis with more values behind it"));
     ops_.setup(s, spec);
     return {};
   }

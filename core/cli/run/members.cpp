@@ -40,9 +40,7 @@ Result<std::optional<JobSecret>> secret_of(Disk& disk, const MembersOptions& opt
     return Status::invalid("--launched is for `dlhost launch`, which passes the job's secret on standard input");
   }
   if (path.empty()) return std::optional<JobSecret>();
-  if (env::others_may_read(path))
-    return Status::invalid(
-        path, ": every user of this machine may read this file, and it holds a job's secret: chmod 600 ", path);
+  if (const std::string others = env::others_who_may_read(path); !others.empty()) return Status::invalid(others);
   DLHOST_ASSIGN(std::string text, disk.read_text(path));
   while (text.ends_with('\n')) text.pop_back();
   if (const auto secret = env::secret_in(text)) return std::optional<JobSecret>(*secret);
@@ -65,9 +63,10 @@ void add_members_options(CLI::App& command, MembersOptions& options) {
       ->type_name("NUMBER");
   command.add_option("--members", options.members, "with --rendezvous: the number of processes")->type_name("NUMBER");
   command
-      .add_option("--secret", options.secret,
-                  "with --rendezvous: a file of 64 hexadecimal digits, which only you may read, that authenticates the "
-                  "processes")
+      .add_option(
+          "--secret", options.secret,
+          "with --rendezvous: a file of 64 hexadecimal digits that authenticates the processes; only its owner and "
+          "the owner's own group may read it, or, if it is root's, a group of this process")
       ->type_name("FILE");
   command
       .add_option("--host", options.host,

@@ -52,7 +52,9 @@ Status run_job(Context& context, RunOptions options) {
   if (!is_told_the_job(options)) {
     std::string file = asked.job;
     if (file.empty()) {
-      DLHOST_ASSIGN(file, record::RunFolder::job_above(disk, asked.resume));
+      DLHOST_ASSIGN(file, record::RunFolder::job_above(
+                              disk, asked.resume,
+                              concat("name the job as well (dlhost run JOB.toml --resume ", asked.resume, ")")));
     }
     DLHOST_ASSIGN(job, load_job(context, file, asked.set));
     if (asked.goes_on && asked.resume.empty()) {

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include <fcntl.h>
+#include <grp.h>
 #include <pwd.h>
 #include <spawn.h>
 #include <sys/syscall.h>
@@ -186,6 +187,27 @@ std::string working_folder() {
 std::string user_named(std::uint32_t user) {
   const passwd* entry = ::getpwuid(user);
   return entry ? entry->pw_name : concat("user ", user);
+}
+
+std::string group_named(std::uint32_t group) {
+  const ::group* entry = ::getgrgid(group);
+  return concat("the group ", entry ? entry->gr_name : std::to_string(group));
+}
+
+bool is_own_group(std::uint32_t user, std::uint32_t group) {
+  const passwd* owner = ::getpwuid(user);
+  if (!owner) return user == group;
+  if (owner->pw_gid != group) return false;
+  const std::string name = owner->pw_name;
+  const ::group* entry = ::getgrgid(group);
+  return !entry || entry->gr_name == name;
+}
+
+bool is_in_group(std::uint32_t group) {
+  if (::getegid() == group) return true;
+  std::vector<gid_t> groups(static_cast<std::size_t>(std::max(0, ::getgroups(0, nullptr))));
+  const int count = ::getgroups(static_cast<int>(groups.size()), groups.data());
+  return count > 0 && std::find(groups.begin(), groups.begin() + count, group) != groups.begin() + count;
 }
 
 void ignore_interrupts() {

@@ -73,6 +73,13 @@ std::string working_folder();
 
 // "alice"; "user 1001" if the system has no name for the number.
 std::string user_named(std::uint32_t user);
+// "the group staff"; "the group 1001" if the system has no name for the number.
+std::string group_named(std::uint32_t group);
+// Whether `group` is the user's private group: the user's first group, with the user's name, as most systems make it.
+// Users without a passwd entry (containers) own the group with their number.
+bool is_own_group(std::uint32_t user, std::uint32_t group);
+// Whether this process is in the group.
+bool is_in_group(std::uint32_t group);
 
 // Ctrl-C and the signals of a whole group or job reach all its processes: those that obey another process ignore them.
 void ignore_interrupts();

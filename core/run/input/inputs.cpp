@@ -70,4 +70,17 @@ Result<Inputs> inputs_of(const nlohmann::json& json, const std::string& what) {
   return inputs;
 }
 
+Status check_classes(const Session& session, const Inputs& known) {
+  for (const auto& open : session.sources()) {
+    if (open.without.empty()) continue;
+    const auto names = open.source->class_names();
+    const auto found = known.find(open.name);
+    if (names.empty() || (found != known.end() && found->second.classes == names)) continue;
+    return Status::invalid(
+        "source '", open.name, "': ", open.without, "; without its training samples its classes may ",
+        "have other numbers: bring them back, or read on without them (--set layer.", open.name, ".train=\"\")");
+  }
+  return {};
+}
+
 } // namespace dlhost::run

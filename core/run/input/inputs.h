@@ -22,4 +22,9 @@ nlohmann::json inputs_json(const Session&);
 // Errors: the JSON was not written by inputs_json(). `what` names it in the message.
 Result<Inputs> inputs_of(const nlohmann::json&, const std::string& what);
 
+// Of a session that reads: the classes of its sources mean what they meant in training, also of those that were opened
+// without their training samples. `known`: the inputs that the params were trained on; empty: unknown.
+// Errors: a source that may number its classes by its training samples has other classes without them, or unknown ones.
+Status check_classes(const Session&, const Inputs& known);
+
 } // namespace dlhost::run

@@ -35,7 +35,9 @@ namespace dlhost::run {
 enum class Purpose : std::uint8_t {
   training,
   looking, // to inspect the programs that would train; their memory is not allocated
-  reading, // to read samples and evaluate; the job need not be able to train
+  // To read samples and evaluate; the job need not be able to train. Training files may be missing if the source names
+  // files of another phase; OpenSource::without tells, and check_classes() whether the samples mean the same.
+  reading,
 };
 
 class Session {
@@ -60,6 +62,7 @@ class Session {
     net::Augment augment;
     std::vector<Port> outputs; // as the source declares them, without the batch axis
     std::uint32_t stream = 0;  // number of the layer in the job
+    std::string without;       // why it was opened without its training samples; empty: it was not
   };
 
   // Opens a session of the same job for another worker, on the calling task. It reads from the same sources.
@@ -127,10 +130,12 @@ class Session {
   void examine(Purpose, config::Problems&, const StandIn& = {});
   void resolve_exchange(config::Problems&);
   Result<OpenSource> open_source(const config::Layer&, std::uint32_t stream, const StandIn&);
+  Result<OpenSource> open_to_read(const config::Layer&, std::uint32_t stream, const StandIn&);
   void check_dtypes(config::Problems&) const;
-  void open_sources(config::Problems&, const StandIn&);
+  void open_sources(Purpose, config::Problems&, const StandIn&);
   Status find_start();
   void compare_sources(config::Problems&) const;
+  void check_short_batch(config::Problems&);
   std::int64_t known_batch(Phase, const config::Problems&) const;
   std::unique_ptr<net::Graph> graph(Phase, std::int64_t batch, config::Problems&);
   Result<std::unique_ptr<net::Graph>> graph(Phase, std::int64_t batch);

@@ -6,6 +6,7 @@
 #include "plan/exchange_plugins.h"
 #include "plan/refusals.h"
 #include "plugin/contained.h"
+#include "run/input/training_samples.h"
 #include "run/session/attainable.h"
 #include "run/session/checkpoints.h"
 #include "run/session/session.h"
@@ -33,7 +34,7 @@ void Session::examine(Purpose purpose, config::Problems& problems, const StandIn
   if (device_) open("topology.device", &Session::open_store);
   open("train.algorithm", &Session::open_algorithm);
   open("updater", &Session::open_updater);
-  open_sources(problems, stand_in);
+  open_sources(purpose, problems, stand_in);
   const bool trains = purpose != Purpose::reading;
   std::map<Phase, std::unique_ptr<net::Graph>> nets;
   for (const Phase phase : {Phase::train, Phase::validate, Phase::test})
@@ -47,6 +48,7 @@ void Session::examine(Purpose purpose, config::Problems& problems, const StandIn
     problems.add(job_.place("train.algorithm"),
                  "the net has no loss: add a [[layer]] such as softmax_loss, or train by an algorithm that needs none");
   check_attainable(*this, nets[Phase::validate].get(), problems);
+  if (net && !sources_->empty()) check_short_batch(problems);
   if (purpose == Purpose::looking)
     open("train.init_from", &Session::find_start); // a resumed run does not need train.init_from
 }
@@ -103,6 +105,43 @@ std::int64_t Session::known_batch(Phase phase, const config::Problems& problems)
   return known ? batch(phase) : 0;
 }
 
+namespace {
+
+// The fewest rows that count in a worker's part of a batch that is not full, 0 aside; none: all are full, or the run
+// ends before.
+std::optional<std::int64_t> fewest_rows(const config::Job& job, std::int64_t samples) {
+  std::optional<std::int64_t> fewest;
+  for (std::uint32_t seat = 0; seat < plan::Place::seats(job.topology); ++seat) {
+    const auto sampling = Sampling::make(training_samples(job, plan::Place::at(job, seat), 0), samples);
+    if (!sampling.ok()) return {}; // reported elsewhere
+    const std::uint64_t last = sampling->steps(1) - 1;
+    const config::Stop& stop = job.train.stop;
+    if (stop.steps > 0 && static_cast<std::uint64_t>(stop.steps) <= last) return {};
+    if (stop.epochs > 0 && sampling->steps(stop.epochs) <= last) return {};
+    const std::int64_t valid = sampling->valid(last);
+    if (valid > 0 && valid < sampling->rows()) fewest = std::min(fewest.value_or(valid), valid);
+  }
+  return fewest;
+}
+
+} // namespace
+
+// The last batch of an epoch is as good as a batch of its rows that count. A layer that refuses so small a batch would
+// only do so at that step.
+void Session::check_short_batch(config::Problems& problems) {
+  if (job_.train.last != config::Last::partial || problems.refused("train") || problems.refused("topology")) return;
+  const auto rows = fewest_rows(job_, samples(Phase::train));
+  if (!rows) return;
+  config::Problems of_these;
+  graph(Phase::train, *rows, of_these);
+  for (const auto& layer : job_.layers)
+    if (of_these.refused_layer(layer.name) && !problems.refused_layer(layer.name))
+      return problems.of_key("train.last_batch", job_.place("train.last_batch"), "\"partial\" leaves a worker ", *rows,
+                             *rows == 1 ? " row" : " rows", " of an epoch's last batch, which layer '", layer.name,
+                             "' refuses: say \"drop\" or \"wrap\", or another train.batch (",
+                             of_these.list().front().message, ")");
+}
+
 Result<Session::OpenSource> Session::open_source(const config::Layer& layer, std::uint32_t stream,
                                                  const StandIn& stand_in) {
   OpenSource open;
@@ -135,14 +174,34 @@ Result<Session::OpenSource> Session::open_source(const config::Layer& layer, std
   return open;
 }
 
-void Session::open_sources(config::Problems& problems, const StandIn& stand_in) {
+// Without the source's training files, if these are missing and it opens without them.
+Result<Session::OpenSource> Session::open_to_read(const config::Layer& layer, std::uint32_t stream,
+                                                  const StandIn& stand_in) {
+  auto whole = open_source(layer, stream, stand_in);
+  if (whole.ok() || whole.status().code() != Code::not_found) return whole;
+  config::Layer rest = layer;
+  const auto names_files = [](const auto& entry) {
+    return entry.first == "train" &&
+           (std::holds_alternative<std::string>(entry.second.data) || std::holds_alternative<List>(entry.second.data));
+  };
+  if (std::erase_if(rest.options.entries, names_files) == 0) return whole;
+  auto open = open_source(rest, stream, stand_in);
+  if (!open.ok()) return whole;
+  open->without = whole.status().message();
+  host_.log().write(LogLevel::warning,
+                    concat("source '", layer.name, "' is read without its training samples: ", open->without));
+  return open;
+}
+
+void Session::open_sources(Purpose purpose, config::Problems& problems, const StandIn& stand_in) {
   if (problems.refused("folder")) return; // their files would be there
   std::uint32_t stream = 0;
   bool failed = false;
   for (const auto& layer : job_.layers) {
     ++stream;
     if (!layer.src.empty() || problems.refused_layer(layer.name)) continue;
-    auto open = open_source(layer, stream, stand_in);
+    auto open =
+        purpose == Purpose::reading ? open_to_read(layer, stream, stand_in) : open_source(layer, stream, stand_in);
     if (!open.ok()) {
       problems.of_layer(layer.name, layer.where, open.status().message());
       failed = true;

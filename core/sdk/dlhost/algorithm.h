@@ -1,8 +1,8 @@
 // Algorithms: TrainOneBatch, the order in which layers compute features and gradients.
 //
 //   void train_one_batch(NetView& net) override {
-//     for (Node& node : net.nodes()) { net.collect(node); net.feature(node); }
-//     for (Node& node : std::views::reverse(net.nodes())) { net.gradient(node, Wanted::both); net.update(node); }
+//     for (Node* node : net.nodes()) { net.collect(*node); net.feature(*node); }
+//     for (Node* node : std::views::reverse(net.nodes())) { net.gradient(*node, Wanted::both); net.update(*node); }
 //   }
 //
 // It runs once against a recording view, and core schedules the record: memory, overlap, fusion, pipelines, CUDA

@@ -1,7 +1,6 @@
 #include "columns.h"
 
 #include <algorithm>
-#include <type_traits>
 
 #include "vectors/targets.h"
 #undef HWY_TARGET_INCLUDE
@@ -56,23 +55,29 @@ template <class Call> HWY_INLINE void each_vector(std::int64_t width, Call&& cal
   for (; c < width; ++c) call(one, c);
 }
 
-// Calls down(tag, first column, x, y, rows) for each vector of columns. Wide rows are processed one by one, in memory
-// order; so are rows without gaps if nothing is `summed` down the columns.
+// Calls down(tag, first column, x, y, room, rows) for each vector of columns. Wide rows are processed one by one, in
+// memory order; so are rows without gaps if nothing is `summed` down the columns.
 template <class T, bool summed, class Down> HWY_INLINE void each_block(const Columns& of, Down&& down) {
   const auto* x = static_cast<const T*>(of.x);
   auto* y = static_cast<T*>(of.y);
+  float* room = of.room;
   const auto bytes = of.width * static_cast<std::int64_t>(sizeof(T));
   const bool wide = bytes >= wide_bytes && (of.step > of.width || !summed);
   const auto block = wide ? 1 : std::max<std::int64_t>(1, block_bytes / bytes);
-  for (std::int64_t first = 0; first < of.rows; first += block, x += block * of.step, y += block * of.step)
+  for (std::int64_t first = 0; first < of.rows; first += block) {
+    const auto rows = std::min(block, of.rows - first);
     each_vector(of.width,
-                [&](auto d, std::int64_t c) HWY_ATTR { down(d, c, x + c, y + c, std::min(block, of.rows - first)); });
+                [&](auto d, std::int64_t c) HWY_ATTR { down(d, c, x + c, y + c, room ? room + c : nullptr, rows); });
+    x += block * of.step;
+    y += block * of.step;
+    if (room) room += block * of.room_step;
+  }
 }
 
 void Largest(DType type, const Columns& of, float* most, float* totals) {
   with_element(type, [&](auto element) HWY_ATTR {
     using T = decltype(element);
-    each_block<T, true>(of, [&](auto d, std::int64_t c, const T* x, T*, std::int64_t rows) HWY_ATTR {
+    each_block<T, true>(of, [&](auto d, std::int64_t c, const T* x, T*, float*, std::int64_t rows) HWY_ATTR {
       auto largest = hn::LoadU(d, most + c);
       auto total = totals ? hn::LoadU(d, totals + c) : hn::Zero(d);
       for (std::int64_t row = 0; row < rows; ++row) {
@@ -89,42 +94,34 @@ void Largest(DType type, const Columns& of, float* most, float* totals) {
 void Powers(DType type, const Columns& of, const float* most, float* sums) {
   with_element(type, [&](auto element) HWY_ATTR {
     using T = decltype(element);
-    each_block<T, true>(of, [&](auto d, std::int64_t c, const T* x, [[maybe_unused]] T* y, std::int64_t rows) HWY_ATTR {
+    each_block<T, true>(of, [&](auto d, std::int64_t c, const T* x, T*, float* room, std::int64_t rows) HWY_ATTR {
       const auto shift = hn::LoadU(d, most + c);
       auto sum = hn::LoadU(d, sums + c);
       for (std::int64_t row = 0; row < rows; ++row) {
         const auto power = Exponential(d, hn::Sub(column(d, x + row * of.step), shift));
         sum = hn::Add(sum, power);
-        if constexpr (std::is_same_v<T, float>) hn::StoreU(power, d, y + row * of.step);
+        hn::StoreU(power, d, room + row * of.room_step);
       }
       hn::StoreU(sum, d, sums + c);
     });
   });
 }
 
-// Powers are computed again: 16 bits would round them before they are scaled.
-void Finish(DType type, const Columns& of, const float* most, const float* scale) {
+void Finish(DType type, const Columns& of, const float* scale) {
   with_element(type, [&](auto element) HWY_ATTR {
     using T = decltype(element);
-    each_block<T, false>(
-        of, [&](auto d, std::int64_t c, [[maybe_unused]] const T* x, T* y, std::int64_t rows) HWY_ATTR {
-          const auto scales = hn::LoadU(d, scale + c);
-          [[maybe_unused]] const auto shift = hn::LoadU(d, most + c);
-          for (std::int64_t row = 0; row < rows; ++row) {
-            T* to = y + row * of.step;
-            if constexpr (std::is_same_v<T, float>)
-              hn::StoreU(hn::Mul(hn::LoadU(d, to), scales), d, to);
-            else
-              put(d, hn::Mul(Exponential(d, hn::Sub(column(d, x + row * of.step), shift)), scales), to);
-          }
-        });
+    each_block<T, false>(of, [&](auto d, std::int64_t c, const T*, T* y, float* room, std::int64_t rows) HWY_ATTR {
+      const auto scales = hn::LoadU(d, scale + c);
+      for (std::int64_t row = 0; row < rows; ++row)
+        put(d, hn::Mul(hn::LoadU(d, room + row * of.room_step), scales), y + row * of.step);
+    });
   });
 }
 
 void Slopes(DType type, const Columns& of, const float* factor, float spread) {
   with_element(type, [&](auto element) HWY_ATTR {
     using T = decltype(element);
-    each_block<T, false>(of, [&](auto d, std::int64_t c, const T* x, T* y, std::int64_t rows) HWY_ATTR {
+    each_block<T, false>(of, [&](auto d, std::int64_t c, const T* x, T* y, float*, std::int64_t rows) HWY_ATTR {
       const auto factors = hn::LoadU(d, factor + c);
       const auto counted = hn::Ne(factors, hn::Zero(d));
       for (std::int64_t row = 0; row < rows; ++row) {

@@ -42,8 +42,10 @@ class SoftmaxLoss final : public Op {
     out = {spec_.x};
     if (spec.role == Role::feature) out.push_back({DType::f32, {2}, {}});
     direct_ = spec.x.dtype == DType::f32 && inner_ == 1;
-    scratch_bytes =
-        static_cast<std::size_t>((direct_ || inner_ > 1 ? 0 : threads * classes_) + 2 * lines_) * sizeof(float);
+    // Numbers of 16 bits are computed in f32 rooms: a row, or the powers of a tile.
+    if (spec.x.dtype != DType::f32 && (inner_ == 1 || spec.role == Role::feature))
+      room_ = classes_ * std::min(places_, inner_);
+    scratch_bytes = static_cast<std::size_t>(threads * room_ + 2 * lines_) * sizeof(float);
     operations = 5.0 * static_cast<double>(spec.x.count());
     kernel = inner_ == 1 ? "rows" : "columns";
   }
@@ -107,7 +109,7 @@ class SoftmaxLoss final : public Op {
   void each_row(const Run& run, float* losses) const {
     const auto parts = pieces(lines_);
     parallel(parts, [&](std::int64_t part) {
-      float* room = losses + 2 * lines_ + (direct_ ? 0 : part * classes_);
+      float* room = room_of(losses, part);
       for (auto line = lines_ * part / parts; line < lines_ * (part + 1) / parts; ++line) {
         if (spec_.role == Role::feature)
           feature(run, line, room, losses + 2 * line);
@@ -122,12 +124,14 @@ class SoftmaxLoss final : public Op {
       for (auto i = tiles * part / parts; i < tiles * (part + 1) / parts; ++i) {
         const Tile tile = tile_of(i);
         if (spec_.role == Role::feature)
-          feature(run, tile, losses + 2 * tile.line);
+          feature(run, tile, losses + 2 * tile.line, room_of(losses, part));
         else
           gradient(run, tile);
       }
     });
   }
+
+  float* room_of(float* losses, std::int64_t part) const { return losses + 2 * lines_ + part * room_; }
 
   // The address of an element in x's dtype.
   const std::byte* at(const void* data, std::int64_t element) const {
@@ -181,12 +185,22 @@ class SoftmaxLoss final : public Op {
   std::int64_t chosen_element(const Run& run, const Tile& tile, std::int64_t place) const {
     return tile.element + place + std::int64_t{run.labels[tile.line + place]} * inner_;
   }
-  // Calls call(columns) for the rows in whole groups, then for the remaining rows.
-  template <class Call> void each_part(const Run& run, const Tile& tile, Call&& call) const {
+  // Calls call(columns) for the rows in whole groups, then for the remaining rows. `room`: for the columns; null: y.
+  template <class Call> void each_part(const Run& run, const Tile& tile, float* room, Call&& call) const {
     const auto groups = classes_ / tile.group, rest = classes_ % tile.group, first = tile.element;
     const auto step = tile.group * inner_, behind = first + groups * step;
-    if (groups > 0) call(Columns{at(run.inputs[0], first), at(run.outputs[0], first), groups, step, tile.width()});
-    if (rest > 0) call(Columns{at(run.inputs[0], behind), at(run.outputs[0], behind), rest, inner_, tile.places});
+    const auto columns = [&](std::int64_t element, std::int64_t rows, std::int64_t apart, std::int64_t width) {
+      Columns of{at(run.inputs[0], element), at(run.outputs[0], element), rows, apart, width, room, width};
+      if (room) {
+        room += rows * width;
+      } else if (spec_.x.dtype == DType::f32) {
+        of.room = static_cast<float*>(of.y);
+        of.room_step = apart;
+      }
+      call(of);
+    };
+    if (groups > 0) columns(first, groups, step, tile.width());
+    if (rest > 0) columns(behind, rest, inner_, tile.places);
   }
   // Combines the numbers of all columns of a place, and gives each of them the result.
   template <class Fold> static void fold(const Tile& tile, ByColumn& numbers, Fold&& both) {
@@ -200,13 +214,14 @@ class SoftmaxLoss final : public Op {
       numbers[static_cast<std::size_t>(c)] = numbers[static_cast<std::size_t>(c - tile.places)];
   }
 
-  void feature(const Run& run, const Tile& tile, float* losses) const {
+  void feature(const Run& run, const Tile& tile, float* losses, float* room) const {
     const auto type = spec_.x.dtype;
     const auto smoothing = static_cast<float>(spec_.smoothing);
+    if (room_ == 0) room = nullptr;
     ByColumn most, totals, sums, scale;
     std::fill_n(most.begin(), tile.width(), -std::numeric_limits<float>::infinity());
     for (auto* numbers : {&totals, &sums}) std::fill_n(numbers->begin(), tile.width(), 0.0F);
-    each_part(run, tile, [&](const Columns& part) {
+    each_part(run, tile, room, [&](const Columns& part) {
       column_kernels().largest(type, part, most.data(), smoothing != 0 ? totals.data() : nullptr);
     });
     fold(tile, most, [](float a, float b) { return std::max(a, b); });
@@ -217,7 +232,8 @@ class SoftmaxLoss final : public Op {
       loss[0] = 0;
       if (loss[1] != 0) map_kernels().load(type, at(run.inputs[0], chosen_element(run, tile, i)), loss, 1);
     }
-    each_part(run, tile, [&](const Columns& part) { column_kernels().powers(type, part, most.data(), sums.data()); });
+    each_part(run, tile, room,
+              [&](const Columns& part) { column_kernels().powers(type, part, most.data(), sums.data()); });
     fold(tile, sums, std::plus());
     for (std::int64_t i = 0; i < tile.places; ++i) {
       const auto c = static_cast<std::size_t>(i);
@@ -227,7 +243,7 @@ class SoftmaxLoss final : public Op {
       scale[c] = 1.0F / sums[c];
     }
     spread(tile, scale);
-    each_part(run, tile, [&](const Columns& part) { column_kernels().finish(type, part, most.data(), scale.data()); });
+    each_part(run, tile, room, [&](const Columns& part) { column_kernels().finish(type, part, scale.data()); });
   }
 
   void gradient(const Run& run, const Tile& tile) const {
@@ -242,7 +258,8 @@ class SoftmaxLoss final : public Op {
       slope = factor * (slope - by_class) - factor * (1 - smoothing);
     }
     spread(tile, factors);
-    each_part(run, tile, [&](const Columns& part) { column_kernels().slopes(type, part, factors.data(), by_class); });
+    each_part(run, tile, nullptr,
+              [&](const Columns& part) { column_kernels().slopes(type, part, factors.data(), by_class); });
     for (std::int64_t i = 0; i < tile.places; ++i)
       if (factors[static_cast<std::size_t>(i)] != 0)
         map_kernels().store(type, &chosen[static_cast<std::size_t>(i)],
@@ -262,7 +279,8 @@ class SoftmaxLoss final : public Op {
   SoftmaxLossSpec spec_;
   int threads_;
   std::int64_t classes_, inner_, lines_, places_, sample_tiles_;
-  bool direct_ = false; // rows of f32, contiguous
+  std::int64_t room_ = 0; // elements of one thread's room
+  bool direct_ = false;   // rows of f32, contiguous
 };
 
 } // namespace

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import unittest
 import zipfile
+import zlib
 
 HAS_NPZ = sys.argv.pop(2) == "yes"
 DLHOST = str(pathlib.Path(sys.argv.pop(1)).resolve())
@@ -85,6 +86,14 @@ def transposed(tensor: Tensor, code: str = "f") -> bytes:
     rows, columns = tensor[1]
     values = floats(tensor)
     return struct.pack(f"<{rows * columns}{code}", *(values[r * columns + c] for c in range(columns) for r in range(rows)))
+
+
+def png() -> bytes:
+    """A grey picture of 2 x 2."""
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    head = struct.pack(">IIBBBBB", 2, 2, 8, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"\0\1\2\0\3\4")) + chunk(b"IEND", b"")
 
 
 class Exchange(unittest.TestCase):
@@ -167,6 +176,50 @@ class Exchange(unittest.TestCase):
         self.assertIn("no training samples", self.dlhost("run", "rows.toml", code=1))
         (self.root / "rows.toml").write_text(job.replace('test = "rows.csv"', ""))
         self.assertIn("give it train, or test", self.dlhost("run", "rows.toml", code=1))
+
+    def test_missing_files_to_train_on_do_not_matter(self) -> None:
+        rows = "".join(f"{row},1,2,3,4,5,{row % 5},{row % 3}\n" for row in range(4))
+        synthetic = '"synthetic"\nmode = "learnable"\nshape = [7]\nclasses = 3\ntrain = 50\ntest = 20'
+        (self.root / "rows.csv").write_text(rows)
+        job = JOB.replace(synthetic, '"csv"\ntrain = "none.csv"\ntest = "rows.csv"')
+        (self.root / "rows.toml").write_text(job)
+        self.dlhost("import", "small.safetensors", "--job", "rows.toml", "-o", "taken")
+        without = subprocess.run([DLHOST, "eval", "taken", "--json"], cwd=self.root, capture_output=True, text=True, timeout=120)
+        self.assertEqual(without.returncode, 0, without.stderr)
+        self.assertEqual(json.loads(without.stdout)["samples"], 4)
+        self.assertRegex(without.stderr, "source 'data' is read without its training samples: .*none.csv")
+        self.dlhost("predict", "taken", "-o", "predicted.csv")
+        self.dlhost("eval", "taken", "--phase", "train", code=1)
+        for command in "check", "run":
+            self.assertIn("none.csv", self.dlhost(command, "rows.toml", code=1))
+        # As if the file were there.
+        (self.root / "none.csv").write_text(5 * rows)
+        self.assertEqual(json.loads(self.dlhost("eval", "taken", "--json"))["metrics"], json.loads(without.stdout)["metrics"])
+        (self.root / "none.csv").unlink()
+        # Test samples out of training samples need them.
+        (self.root / "rows.toml").write_text(job.replace('test = "rows.csv"', "test_every = 3"))
+        self.assertIn("none.csv", self.dlhost("import", "small.safetensors", "--job", "rows.toml", "-o", "other", code=1))
+
+    def test_classes_that_missing_files_number(self) -> None:
+        """Without its training samples, a source that has other classes than in training is refused."""
+        if "images" not in self.dlhost("inspect"):
+            self.skipTest("this dlhost has no libjpeg or libpng")
+        for name, names in ("train", "abc"), ("test", "bc"):
+            for word in names:
+                (self.root / name / word).mkdir(parents=True)
+                (self.root / name / word / "one.png").write_bytes(png())
+        source = '"images"\ntrain = "train"\ntest = "test"\nsize = [2]'
+        job = JOB.replace('"synthetic"\nmode = "learnable"\nshape = [7]\nclasses = 3\ntrain = 50\ntest = 20', source)
+        job = job.replace("batch = 10", "batch = 3")
+        (self.root / "pictures.toml").write_text(job)
+        self.dlhost("run", "pictures.toml", "--set", "record.folder=learned")
+        run = str(next((self.root / "learned").iterdir()))
+        (self.root / "train").rename(self.root / "away")
+        said = self.dlhost("eval", run, code=1)
+        self.assertRegex(said, "source 'data': .*train.*its classes may have other numbers: bring them back, or .*--set layer.data.train=")
+        (self.root / "test/a").mkdir()
+        (self.root / "test/a/one.png").write_bytes(png())
+        self.dlhost("eval", run)  # the classes of training
 
     def test_imported_is_a_run_without_steps(self) -> None:
         text = self.dlhost("import", "small.safetensors", "--job", "job.toml", "-o", "taken")

@@ -22,6 +22,8 @@ for command in commands:
     part = page.partition(f"\n.SS \\fB{command}\\fR")[2].partition("\n.SS ")[0].replace("\\-", "-")
     for option in set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", told(command, "--help"), re.M)) - {"--help"}:
         assert f"\\fB{option}\\fR" in part, f"{command} {option}"
+for flag in "--help", "-h":
+    assert "run a benchmark" in told("bench", flag), flag
 if shutil.which("groff"):
     done = subprocess.run(["groff", "-man", "-ww", "-z", "-Tutf8"], input=page, capture_output=True, text=True, timeout=60, check=True)
     assert not done.stderr, done.stderr

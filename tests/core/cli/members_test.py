@@ -63,6 +63,16 @@ class ByHand(Members):
         self.assertEqual(process.returncode, 1, err)
         self.assertIn("every user of this machine may read this file, and it holds a job's secret: chmod 600 secret", err)
 
+    @unittest.skipUnless(os.getuid() == 0, "only root can give a file to a foreign group")
+    def test_a_secret_that_a_foreign_group_may_read_is_none(self) -> None:
+        os.chown(self.root / "secret", 0, 12345)
+        (self.root / "secret").chmod(0o640)
+        process = self.start(*self.words_of(0, 2, self.place()))
+        err = process.communicate(timeout=30)[1]
+        self.assertEqual(process.returncode, 1, err)
+        self.assertIn("secret: the group 12345 may read this file, and it holds a job's secret: chmod 600 secret, or run "
+                      "dlhost in this group", err)
+
     def test_a_worker_that_is_killed_is_replaced(self) -> None:
         alone = self.run_job(PROCESSES, *LONG)
         processes = self.start_all(["a", "b", "c"], *LONG)

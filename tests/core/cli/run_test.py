@@ -275,6 +275,19 @@ class Run(unittest.TestCase):
         self.assertIn("'fc.weight' is 100x30 there and 9x30 here", err)
         self.assertEqual((self.folder() / "summary.json").read_bytes(), before)
 
+    def test_a_checkpoint_without_its_job(self) -> None:
+        """Each command names a remedy that it has."""
+        self.run_job(0)
+        shutil.copytree(self.folder() / "checkpoints/step-000000040", self.root / "alone")
+        (self.root / "job.toml").rename(self.root / "net.toml")
+        for words, remedy in ((("eval", "alone"), "name the job (--job)"), (("audit", "alone"), "name a run's folder"),
+                              (("run", "--resume", "alone"), "name the job as well (dlhost run JOB.toml --resume alone)")):
+            done = self.use(*words)
+            self.assertEqual(done.returncode, 1, words)
+            self.assertTrue(done.stderr.endswith(f"where a checkpoint's run has one: {remedy}\n"), done.stderr)
+        self.assertEqual(self.use("eval", "alone", "--job", "net.toml").returncode, 0)
+        self.assertEqual(self.use("run", "net.toml", "--resume", "alone").returncode, 0)
+
     def test_a_torn_checkpoint_is_passed_over_aloud(self) -> None:
         self.run_job(0)
         torn = self.folder() / "checkpoints/step-000000040/params.safetensors"

@@ -96,6 +96,15 @@ TEST_F(JobErrors, Cadence) {
       "job.toml:9:11: checkpoint.every.step: unknown option; did you mean 'steps'? (known: epochs, seconds, steps)");
 }
 
+TEST_F(JobErrors, FoldersThatAreUrls) {
+  EXPECT_EQ(problems(head + "[checkpoint]\nfolder = \"foo://x\"\n[record]\nfolder = \"file:///runs\"\n"),
+            "job.toml:7:1: checkpoint.folder: \"foo://x\" has the scheme \"foo\", and no scheme is known here: runs "
+            "write to folders of the file system; mount the storage and name the folder where it is mounted\n"
+            "job.toml:9:1: record.folder: \"file:///runs\" has the scheme \"file\", and no scheme is known here: runs "
+            "write to folders of the file system; write \"/runs\"");
+  EXPECT_EQ(problems(head + "[checkpoint]\nfolder = \"./foo://x\"\n[record]\nfolder = \"a:b\"\n"), "");
+}
+
 TEST_F(JobErrors, Sources) {
   EXPECT_EQ(
       problems(head + "[[layer]]\nname = \"r\"\ntype = \"relu\"\nsrc = [\n  \"dta\",\n  \"data:\",\n  \"data:a:b\"]\n"),

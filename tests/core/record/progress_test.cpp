@@ -49,6 +49,16 @@ TEST_F(ProgressTest, TheLineSaysHowFarAndHowLong) {
                                "12.3k items/s  0:25 left\x1b[J\r");
 }
 
+TEST_F(ProgressTest, NamesAreShownWithoutTheirControlCharacters) {
+  metrics_ = {{"lo\x1b[2Jss", 0.25}};
+  Progress progress(host_.clock(), terminal_);
+  host_.time += one_second;
+  progress.step(report(50));
+  progress.evaluation({.phase = "test", .step = 50, .metrics = metrics_});
+  EXPECT_NE(terminal_.written.find("lo\\x1b[2Jss 0.25"), std::string::npos) << terminal_.written;
+  EXPECT_EQ(terminal_.written.find("lo\x1b"), std::string::npos);
+}
+
 TEST_F(ProgressTest, ANarrowTerminalKeepsWhatMattersMost) {
   Progress progress(host_.clock(), terminal_);
   for (int width = 1; width < 120; ++width) {

@@ -36,6 +36,15 @@ Summary of_a_run() {
           .next = {{"dlhost plot runs/digits-1", "draws the curves"}, {"dlhost eval", "tests it again"}}};
 }
 
+TEST(Summary, NamesAreShownWithoutTheirControlCharacters) {
+  Summary summary = of_a_run();
+  summary.job_name = "red\x1b[31m";
+  summary.folder = "runs/\x1b]0;title\x07";
+  const std::string table = summary_table(summary, true);
+  EXPECT_NE(table.find("red\\x1b[31m: done"), std::string::npos) << table;
+  EXPECT_EQ(table.find_first_of("\x1b\x07"), std::string::npos) << table;
+}
+
 TEST(Summary, HasExactlyThePromisedFields) {
   const auto json = nlohmann::ordered_json::parse(summary_json(of_a_run()));
   std::vector<std::string> names;

@@ -162,6 +162,13 @@ TEST_F(FeederTest, ErrorsNameTheSample) {
     EXPECT_EQ(other->next().status().message(),
               "sample 3: plugin 'numbers' (/plugins/numbers.so) threw an exception in layer 'data', read, step 0: this "
               "sample throws");
+    other.reset();
+    source.throwing = -1;
+    source.refusing = 3;
+    auto third = feeder({.actor = actor, .sampling = {.batch = 10, .shuffle = false}, .readers = readers});
+    EXPECT_EQ(third->next().status().message(), "sample 3: layer 'data' at step 0: this sample is refused");
+    third.reset();
+    source.refusing = -1;
   }
 }
 

@@ -26,6 +26,7 @@ class Numbers : public Source {
     if (index == bad) return Status::corrupt("this sample is bad");
     while (index >= closed_from) std::this_thread::yield();
     if (index == throwing) throw std::runtime_error("this sample throws");
+    if (index == refusing) throw std::domain_error("this sample is refused");
     const auto i = static_cast<std::int32_t>(index);
     const std::int32_t values[] = {i, 7 * i}, label = 100 + i;
     std::memcpy(outputs[0], values, sizeof values);
@@ -33,8 +34,8 @@ class Numbers : public Source {
     ++reads;
     return {};
   }
-  std::atomic<std::int64_t> bad{-1}, throwing{-1};  // tests change them while readers run
-  std::atomic<std::int64_t> closed_from{INT64_MAX}; // later samples block until it changes
+  std::atomic<std::int64_t> bad{-1}, throwing{-1}, refusing{-1}; // tests change them while readers run
+  std::atomic<std::int64_t> closed_from{INT64_MAX};              // later samples block until it changes
   mutable std::atomic<int> reads{0};
 
  private:

@@ -82,7 +82,9 @@ src = ["bn", "target"]
         said = self.call(*again, "train.batch=1", code=1)
         self.assertRegex(said, r"layer 'bn': trains on one value for each channel, .*1x2; make train.batch larger")
         said = self.call(*again, "train.stop.steps=2", code=1)
-        self.assertRegex(said, "layer 'bn'.*step 1.*trains on one value for each channel, .*: say train.last_batch = \"drop\"")
+        self.assertRegex(said, "train.last_batch: \"partial\" leaves a worker 1 row of an epoch's last batch, which layer 'bn' "
+                               "refuses: say \"drop\" or \"wrap\", .*trains on one value for each channel")
+        self.assertFalse((self.root / "runs").is_dir() and len(list((self.root / "runs").iterdir())) > 1)
         self.call("eval", str(self.run_folder), "--set", "train.batch=1")
         self.run_job({"x": self.x, "target": self.target}, self.LAYERS, batch=1)  # three values for each channel
 
@@ -142,6 +144,17 @@ epsilon = {epsilon}
                      '[[layer]]\nname = "gn"\ntype = "group_norm"\nsrc = "x"\nfrozen = true\ngroups = 3\n')
         said = self.call("check", "job.toml", "--set", "layer.gn.groups=4", code=1)
         self.assertRegex(said, "layer 'gn': groups is 4, which does not divide the 6 channels of .*: .*, 3 for example")
+
+    def test_one_value_a_group_is_no_group(self) -> None:
+        """One value has variance 0: training says so."""
+        layers = '[[layer]]\nname = "norm"\ntype = "{}"\nsrc = "x"\n{}\n' \
+                 '[[layer]]\nname = "loss"\ntype = "euclidean_loss"\nsrc = ["norm", "target"]\n'
+        for shape, kind, option, told in (
+                ((2, 4, 1, 1), "group_norm", "groups = 4", "for each group, .*2x4x1x1; say fewer groups"),
+                ((2, 1), "layer_norm", "", "for each sample, .*2x1; leave the layer out"),
+                ((2, 3, 1), "layer_norm", "axis = 2", "for each sample, .*2x3x1; .*name an axis")):
+            with self.assertRaisesRegex(AssertionError, f"layer 'norm': trains on one value {told}"):
+                self.run_job({"x": Array.drawn(shape, 1), "target": Array.drawn(shape, 2)}, layers.format(kind, option))
 
 
 class RmsNorm(Values):
