@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <dlhost/layer.h>
+#include <dlhost/partition.h>
 #include <dlhost/source.h>
 
 #include "config/job.h"

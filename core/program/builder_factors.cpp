@@ -12,7 +12,7 @@ TensorDesc plain(DType dtype, const Shape& shape) { return {dtype, shape, Format
 } // namespace
 
 // The factors of this program's rows.
-param::Factors Builder::factors_of(const net::Node& node, const Setup::Factors& declared) const {
+param::Factors Builder::factors_of(const net::Node& node, const Factors& declared) const {
   const auto& edge = node.inputs.at(declared.input);
   const DType x = declared.of_rows ? DType::i32 : node.setup.compute, dy = declared.of_rows ? DType::f32 : x;
   return {.x = plain(x, nodes_[edge.node].setup.outputs.at(edge.output).desc.shape),

@@ -64,7 +64,7 @@ class Builder {
   Program::UnitFrame& unit_frame(std::size_t unit, int frame);
 
   // builder_factors.cpp
-  param::Factors factors_of(const net::Node&, const Setup::Factors&) const;
+  param::Factors factors_of(const net::Node&, const Factors&) const;
   Result<TensorDesc> made_of(const param::Factors&, const param::Param&) const;
   Status settle_factors(Unit&);
   bool is_one_product(const param::Param&, std::size_t node) const;

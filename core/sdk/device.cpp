@@ -2,6 +2,8 @@
 
 #include <new>
 
+#include <dlhost/partition.h>
+
 namespace dlhost {
 
 namespace {

@@ -1,4 +1,5 @@
 #include <dlhost/neuron.h>
+#include <dlhost/partition.h>
 
 namespace dlhost {
 

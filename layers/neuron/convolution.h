@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include <dlhost/partition.h>
+
 #include "linear.h"
 #include "window.h"
 

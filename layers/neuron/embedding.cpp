@@ -1,4 +1,5 @@
 #include <dlhost/layer.h>
+#include <dlhost/partition.h>
 #include <dlhost/plugin.h>
 
 namespace dlhost::plugins {

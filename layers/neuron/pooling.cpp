@@ -1,3 +1,4 @@
+#include <dlhost/partition.h>
 #include <dlhost/plugin.h>
 
 #include "op_pair.h"

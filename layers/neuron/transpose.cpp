@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <dlhost/layer.h>
+#include <dlhost/partition.h>
 #include <dlhost/plugin.h>
 
 namespace dlhost::plugins {

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include <dlhost/peers.h>
+#include <dlhost/partition.h>
 
 #include "param/store/store.h"
 

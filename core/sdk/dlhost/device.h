@@ -14,7 +14,6 @@
 
 #include <dlhost/kind.h>
 #include <dlhost/ops.h>
-#include <dlhost/peers.h>
 #include <dlhost/status.h>
 #include <dlhost/tensor.h>
 
@@ -22,6 +21,7 @@ namespace dlhost {
 
 class HostOp;
 struct HostCall;
+class Peers;
 
 class DLHOST_API Event {
  public:
@@ -101,9 +101,9 @@ class DLHOST_API Device : public Plugin {
 
   virtual Result<std::unique_ptr<Op>> prepare(const OpSpec&, const Choice& = {}) = 0;
 
-  // Connects peers of other tasks, processes and machines through the devices' own means. One peer calls convene() and
-  // sends the result to all; each joins with it. The peers are connected when Peers::ready returns true. Errors: no
-  // such means, and why.
+  // Connects peers (dlhost/partition.h) of other tasks, processes and machines through the devices' own means. One peer
+  // calls convene() and sends the result to all; each joins with it. The peers are connected when Peers::ready returns
+  // true. Errors: no such means, and why.
   virtual Result<std::string> convene();
   virtual Result<std::unique_ptr<Peers>> join(const std::string& convened, int rank, int count);
 };

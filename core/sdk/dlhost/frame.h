@@ -10,10 +10,11 @@
 
 #include <dlhost/device.h>
 #include <dlhost/ops.h>
-#include <dlhost/peers.h>
 #include <dlhost/random.h>
 
 namespace dlhost {
+
+class Peers;
 
 enum class Phase : std::uint8_t { train, validate, test };
 
@@ -60,7 +61,7 @@ class Frame {
   std::span<void*> buffers;
   void* scratch = nullptr;
   Stream* stream = nullptr;
-  Peers* peers = nullptr; // the workers that hold the other parts; null: the layer is whole
+  Peers* peers = nullptr; // the workers that hold the other pieces (dlhost/partition.h); null: the layer is whole
   std::uint32_t draw_stream = 0;
 };
 

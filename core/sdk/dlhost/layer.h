@@ -8,6 +8,8 @@
 //
 // A gradient has its feature's shape, format and dtype. Gradients are overwritten, not added to, unless the layer
 // declared `accumulates`. Core checks counts and shapes around these calls; layers need not.
+//
+// A layer that can be cut along an axis other than the batch also includes dlhost/partition.h.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +40,11 @@ enum class Life : std::uint8_t {
 // How the replicas' running state is merged.
 enum class Merge : std::uint8_t { none, mean, sum };
 
+// Defined in dlhost/partition.h, which only layers that can be cut need to include.
+struct Factors;
+struct Piece;
+struct Split;
+
 struct Port {
   std::string name;
   TensorDesc desc; // plain in setup; the format is chosen later
@@ -63,32 +70,6 @@ struct BufferSpec {
 struct Reads {
   bool inputs = true;
   bool outputs = false;
-};
-
-// How one output axis can be cut, and what each piece then needs.
-struct Split {
-  enum class Need : std::uint8_t {
-    whole,   // all of it
-    same,    // the piece along `axis`
-    halo,    // the piece along `axis`, widened by `low` and `high` elements
-    partial, // the pieces' outputs must be summed
-  };
-  struct Operand {
-    Need need = Need::whole;
-    std::size_t axis = 0;
-    std::int64_t low = 0, high = 0;
-  };
-  std::size_t output = 0;
-  std::size_t axis = 0;
-  std::vector<Operand> inputs, params;
-  bool sums_outputs = false; // every piece computes a summand of the whole output instead of a part
-  bool collective = false;   // the pieces compute at the same time and call Frame::peers
-};
-
-// The part of a layer under a partition.
-struct Piece {
-  std::size_t split = 0;            // index into Setup::splits
-  std::int64_t first = 0, last = 0; // its elements of the cut axis
 };
 
 // A number computed for people, summed over the batch on the device: output `output` is f32 [2] {sum, weight}, and the
@@ -139,18 +120,10 @@ class Setup {
   bool data_order = false;            // its order of work depends on the data: core must not record and replay it
   std::optional<Pointwise> pointwise; // output 0 of input 0: may become another op's epilogue
   bool is_sum = false;                // output 0 is the sum of the inputs: may become another op's epilogue
-  std::vector<Split> splits; // besides the batch axis, on which every layer can be cut unless whole_batch is set
-  bool whole_batch = false;  // a row depends on others (batch norm); a collective split of axis 0 may say how
-  // A param gradient that is a product: dw[u, ...] is the sum over rows n of dy[n, u] x[n, ...]; or one for the rows of
-  // a table: dw[x[n]] is the sum over all n of dy[n]. Core may then send both factors and multiply later; it then does
-  // not ask for the gradient (Prepare::wants_param_gradient). dy is the gradient that the layer gets, so a layer that
-  // takes gradients from behind an epilogue must not declare factors.
-  struct Factors {
-    std::size_t param = 0;
-    std::size_t output = 0; // whose gradient is dy
-    std::size_t input = 0;
-    bool of_rows = false; // x holds indices of the param's rows
-  };
+  bool whole_batch = false;           // a row depends on others (batch norm); a collective split of axis 0 may say how
+  // For layers that include dlhost/partition.h. `splits`: the axes along which it can be cut, besides the batch axis,
+  // on which every layer can be cut unless whole_batch is set. `factors`: the param gradients that are products.
+  std::vector<Split> splits;
   std::vector<Factors> factors;
 };
 
@@ -192,7 +165,7 @@ class DLHOST_API Prepare {
   virtual Result<std::unique_ptr<Op>> kernel(const KernelSpec&, Role role = Role::feature) = 0;
   // Whether a companion exists; loads nothing. True also for a broken one: kernel() then returns the error.
   virtual bool has_kernels() = 0;
-  // None: the layer is whole.
+  // The piece that this object computes (dlhost/partition.h). None: the layer is whole.
   virtual std::optional<Piece> piece() const = 0;
 
   // The form in which compute_* reads input i. Default: the producer's.

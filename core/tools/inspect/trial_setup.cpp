@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <dlhost/layer.h>
+#include <dlhost/partition.h>
 #include <dlhost/source.h>
 #include <nlohmann/json.hpp>
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include <dlhost/peers.h>
+#include <dlhost/partition.h>
 
 namespace dlhost::plugins::cuda {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <dlhost/peers.h>
+#include <dlhost/partition.h>
 
 #include "memory.h"
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <dlhost/partition.h>
+
 #include "device/lab.h"
 #include "device/tests.h"
 

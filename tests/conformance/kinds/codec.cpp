@@ -1,6 +1,7 @@
 // Codecs: proves the traits on values, and checks that bytes from outside do no harm.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <dlhost/codec.h>
@@ -14,9 +15,9 @@ namespace {
 
 const Shape shape{12, 25};
 
-std::vector<float> numbers(std::uint64_t seed, const std::string& name) {
+std::vector<float> numbers(std::uint64_t seed, const std::string& name, const Shape& of = shape) {
   std::vector<float> values;
-  for (const double draw : uniform(seed, name, shape.count())) values.push_back(static_cast<float>(2 * draw - 1));
+  for (const double draw : uniform(seed, name, of.count())) values.push_back(static_cast<float>(2 * draw - 1));
   return values;
 }
 
@@ -26,27 +27,28 @@ Values as_values(const std::vector<float>& values) { return {values.begin(), val
 struct Kept {
   std::vector<float> error, learned;
 
-  explicit Kept(const Codec& codec)
-      : error(codec.traits().error_feedback ? static_cast<std::size_t>(shape.count()) : 0, 0.0F),
-        learned(codec.learns(shape), 0.0F) {}
+  explicit Kept(const Codec& codec, const Shape& of = shape)
+      : error(codec.traits().error_feedback ? static_cast<std::size_t>(of.count()) : 0, 0.0F),
+        learned(codec.learns(of), 0.0F) {}
   Codec::State state() { return {error, learned}; }
 };
 
 using Bytes = std::vector<std::byte>;
 
-// Encodes one round between guards; throws on errors.
+// Encodes one round between guards, into bytes without alignment; throws on errors.
 Bytes encoded_round(Codec& codec, const Codec::Turn& turn, const std::vector<float>& values, Kept& kept,
-                    std::uint32_t seed) {
+                    std::uint32_t seed, const Shape& of = shape) {
   constexpr std::byte guard{0x5c};
-  const std::size_t bound = codec.bound(shape);
-  Bytes bytes(bound + 64, guard);
+  const std::size_t bound = codec.bound(of);
+  Bytes bytes(1 + bound + 64, guard);
+  const auto room = std::span(bytes).subspan(1, bound);
   Random random({seed, 3}, 0, turn.round);
-  const auto size = codec.encode(turn, shape, values, kept.state(), std::span(bytes).first(bound), random);
+  const auto size = codec.encode(turn, of, values, kept.state(), room, random);
   if (!size.ok()) throw std::runtime_error(size.status().message());
-  EXPECT_LE(*size, bound);
-  for (std::size_t i = bound; i < bytes.size(); ++i) EXPECT_EQ(bytes[i], guard) << "writes beyond its bound";
-  bytes.resize(*size);
-  return bytes;
+  if (*size > bound) throw std::runtime_error(concat("reports ", *size, " bytes, beyond its bound of ", bound));
+  EXPECT_EQ(bytes.front(), guard) << "writes in front of its bytes";
+  for (std::size_t i = 1 + bound; i < bytes.size(); ++i) EXPECT_EQ(bytes[i], guard) << "writes beyond its bound";
+  return {room.begin(), room.begin() + static_cast<std::ptrdiff_t>(*size)};
 }
 
 // The sums of the last two rounds, which decoding needs.
@@ -86,6 +88,106 @@ std::vector<float> decoded(Codec& codec, const Encoding& encoding, float factor 
   const Status status = codec.decode_add(encoding.before, shape, encoding.last, factor, values);
   if (!status.ok()) throw std::runtime_error(status.message());
   return values;
+}
+
+// One contributor's exchange, as core makes it. Each call goes to the next codec, as if processes took turns.
+Encoding passed_on(const std::vector<std::unique_ptr<Codec>>& codecs, std::size_t& turn,
+                   const std::vector<float>& values, Kept& kept, std::uint32_t seed, const Shape& of) {
+  const auto next = [&]() -> Codec& { return *codecs[turn++ % codecs.size()]; };
+  Encoding made;
+  const std::uint32_t rounds = codecs.front()->traits().rounds;
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    made.before = std::exchange(made.last, {});
+    made.last = encoded_round(next(), {round, made.before}, values, kept, seed, of);
+  }
+  if (kept.learned.empty()) return made;
+  if (const Status learned = next().learn(made.before, of, made.last, kept.state()); !learned.ok())
+    throw std::runtime_error(learned.message());
+  return made;
+}
+
+std::vector<float> decoded_by(Codec& codec, const Encoding& encoding, const Shape& of) {
+  std::vector<float> values(static_cast<std::size_t>(of.count()), 0.0F);
+  const Status status = codec.decode_add(encoding.before, of, encoding.last, 1, values);
+  if (!status.ok()) throw std::runtime_error(status.message());
+  return values;
+}
+
+void traits_hold_together(const Context& context, const std::string& name) {
+  const auto codec = usable<Codec>(context, name);
+  const Codec::Traits traits = codec->traits();
+  EXPECT_GE(traits.rounds, 1U);
+  EXPECT_TRUE(traits.rounds <= 1 || traits.sums) << "several rounds, and encodings that cannot be added";
+  const std::size_t bound = codec->bound(shape), learns = codec->learns(shape);
+  Kept kept(*codec);
+  encoded(*codec, numbers(context.seed, "values"), kept, 1);
+  EXPECT_EQ(codec->bound(shape), bound) << "another bound after an exchange";
+  EXPECT_EQ(codec->learns(shape), learns) << "other learned values after an exchange";
+  EXPECT_EQ(codec->traits().rounds, traits.rounds) << "other traits after an exchange";
+}
+
+// A worker encodes several slices in turns. After a death another process goes on, and servers elsewhere decode.
+void keeps_nothing_to_itself(const Context& context, const std::string& name) {
+  std::vector<std::unique_ptr<Codec>> one, several;
+  one.push_back(usable<Codec>(context, name));
+  for (int i = 0; i < 3; ++i) several.push_back(usable<Codec>(context, name));
+  Kept kept(*one.front()), passed(*one.front());
+  std::size_t own_turn = 0, turn = 0;
+  for (std::uint32_t exchange = 0; exchange < 4; ++exchange) {
+    SCOPED_TRACE(concat("exchange ", exchange));
+    const auto values = numbers(context.seed, concat("values", exchange));
+    const Encoding made = passed_on(one, own_turn, values, kept, exchange, shape);
+    const Encoding same = passed_on(several, turn, values, passed, exchange, shape);
+    ASSERT_EQ(made.last, same.last) << "bytes depend on something besides the state that core keeps";
+    ASSERT_EQ(kept.error, passed.error) << "the error depends on something besides the state that core keeps";
+    ASSERT_EQ(decoded_by(*one.front(), made, shape), decoded_by(*usable<Codec>(context, name), made, shape))
+        << "another object decodes other values";
+  }
+}
+
+// Params of any shape, and parts of slices, down to one element.
+void takes_every_shape(const Context& context, const std::string& name) {
+  std::vector<std::unique_ptr<Codec>> codecs;
+  codecs.push_back(usable<Codec>(context, name));
+  Codec& codec = *codecs.front();
+  for (const Shape& of : {Shape{1}, Shape{2}, Shape{7}, Shape{1031}, Shape{1, 1}, Shape{9, 1}, Shape{1, 9},
+                          Shape{33, 70}, Shape{3, 2, 5, 5}}) {
+    SCOPED_TRACE(to_string(of));
+    Kept kept(codec, of);
+    std::size_t turn = 0;
+    for (std::uint32_t exchange = 0; exchange < 2; ++exchange) {
+      const auto values = numbers(context.seed, concat("values", exchange), of);
+      const std::vector<float> left = kept.error;
+      const auto got = decoded_by(codec, passed_on(codecs, turn, values, kept, exchange, of), of);
+      if (codec.traits().lossless) {
+        ASSERT_EQ(got, values);
+      }
+      for (std::size_t i = 0; i < kept.error.size(); ++i)
+        ASSERT_NEAR(got[i] + kept.error[i], values[i] + left[i], 1e-4) << "what is left out is kept for later";
+    }
+  }
+}
+
+// A diverging run sends such values before its loss shows it.
+void survives_every_value(const Context& context, const std::string& name) {
+  std::vector<std::unique_ptr<Codec>> codecs;
+  codecs.push_back(usable<Codec>(context, name));
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (const float odd : {std::numeric_limits<float>::quiet_NaN(), infinity, -infinity,
+                          std::numeric_limits<float>::max(), std::numeric_limits<float>::denorm_min(), 0.0F}) {
+    SCOPED_TRACE(concat("with ", odd));
+    for (const bool all : {false, true}) {
+      auto values = numbers(context.seed, "values");
+      if (all)
+        std::ranges::fill(values, odd);
+      else
+        values[values.size() / 2] = odd;
+      Kept kept(*codecs.front());
+      std::size_t turn = 0;
+      for (std::uint32_t exchange = 0; exchange < 2; ++exchange)
+        decoded_by(*codecs.front(), passed_on(codecs, turn, values, kept, exchange, shape), shape);
+    }
+  }
 }
 
 void round_trips(const Context& context, const std::string& name) {
@@ -203,6 +305,10 @@ void believes_no_bytes(const Context& context, const std::string& name) {
 } // namespace
 
 void register_codec_suite(const Context& context, const std::string& name) {
+  add_product_check(context, Kind::codec, name, "traits_hold_together", traits_hold_together);
+  add_product_check(context, Kind::codec, name, "keeps_nothing_to_itself", keeps_nothing_to_itself);
+  add_product_check(context, Kind::codec, name, "takes_every_shape", takes_every_shape);
+  add_product_check(context, Kind::codec, name, "survives_every_value", survives_every_value);
   add_product_check(context, Kind::codec, name, "round_trips", round_trips);
   add_product_check(context, Kind::codec, name, "feedback_brings_everything", feedback_brings_everything);
   add_product_check(context, Kind::codec, name, "is_unbiased_where_it_says", is_unbiased_where_it_says);

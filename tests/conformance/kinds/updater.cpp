@@ -45,9 +45,10 @@ void scalars_are_a_function(const Context& context, const std::string& name) {
   for (const float scalar : first) EXPECT_TRUE(std::isfinite(scalar));
 }
 
-// Value and history after some steps, with the param cut into pieces of these lengths.
+// Value and history after some steps, with the param cut into pieces of these lengths. The gradients are divided by
+// `gradient_scale`, which the rule has to undo.
 std::vector<Values> updated(const Context& context, Device& device, DType type, const Updater& updater,
-                            const std::vector<std::int64_t>& pieces) {
+                            const std::vector<std::int64_t>& pieces, double gradient_scale = 1) {
   Lab lab(device);
   const auto rule = updater.rule();
   std::vector<Values> state{uniform(context.seed, "value", count)};
@@ -57,8 +58,10 @@ std::vector<Values> updated(const Context& context, Device& device, DType type, 
     Values gradient = uniform(context.seed, concat("gradient", step), count);
     for (auto& value : gradient) value = (value - 0.5) * 2;
     gradient = rounded(gradient, DType::f32);
+    for (auto& value : gradient) value /= gradient_scale;
     std::vector<float> scalars(Updater::first_own + rule.own_scalars, 1.0F);
     scalars[Updater::rate] = 0.05F;
+    scalars[Updater::gradient_scale] = static_cast<float>(gradient_scale);
     const std::span<float> own = std::span(scalars).subspan(Updater::first_own);
     const Updater::When when{.update = static_cast<std::uint64_t>(step + 1), .rate = 0.05};
     updater.scalars(when, {}, own);
@@ -111,6 +114,19 @@ void cuts_change_nothing(const Context& context, const std::string& name) {
   for (std::size_t i = 0; i < whole.size(); ++i) expect_near(pieces[i], whole[i], 1e-5, concat("result ", i));
 }
 
+// Clipping and loss scaling give the rule a gradient and the factor on it, in the partials as well.
+void obeys_the_gradient_scale(const Context& context, const std::string& name) {
+  const auto updater = usable<Updater>(context, name);
+  const auto device = context.chosen_device();
+  const auto wanted = updated(context, *device, DType::f32, *updater, {count});
+  for (const double scale : {0.25, 16.0}) { // powers of two, which round nothing
+    SCOPED_TRACE(concat("scale ", scale));
+    const auto got = updated(context, *device, DType::f32, *updater, {count}, scale);
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      expect_near(got[i], wanted[i], 1e-5 * std::max(1.0, largest(wanted[i])), concat("result ", i));
+  }
+}
+
 void agrees_with_f64(const Context& context, const std::string& name) {
   const auto updater = usable<Updater>(context, name);
   const auto device = context.chosen_device(), oracle = context.oracle();
@@ -128,6 +144,7 @@ void register_updater_suite(const Context& context, const std::string& name) {
   add_product_check(context, Kind::updater, name, "rule_is_well_formed", rule_is_well_formed);
   add_product_check(context, Kind::updater, name, "scalars_are_a_function", scalars_are_a_function);
   add_product_check(context, Kind::updater, name, "cuts_change_nothing", cuts_change_nothing);
+  add_product_check(context, Kind::updater, name, "obeys_the_gradient_scale", obeys_the_gradient_scale);
   add_product_check(context, Kind::updater, name, "agrees_with_f64", agrees_with_f64);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <dlhost/kernel.h>
+#include <dlhost/partition.h>
 
 #include "device/lab.h"
 #include "layer/case.h"

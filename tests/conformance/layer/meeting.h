@@ -11,6 +11,7 @@
 #include <dlhost/frame.h>
 #include <dlhost/host.h>
 #include <dlhost/host_op.h>
+#include <dlhost/partition.h>
 
 namespace dlhost::conform {
 

@@ -3,6 +3,7 @@
 // which one piece has. The companion computes the parts that depend on the label's place.
 #include <dlhost/kernel.h>
 #include <dlhost/layer.h>
+#include <dlhost/partition.h>
 #include <dlhost/plugin.h>
 
 namespace {

@@ -1,6 +1,7 @@
 // Proof that a layer can get statistics of the whole batch from parts with different numbers of rows: each feature less
 // its mean, over its standard deviation, as in a synchronised batch norm.
 #include <dlhost/layer.h>
+#include <dlhost/partition.h>
 #include <dlhost/plugin.h>
 
 namespace {

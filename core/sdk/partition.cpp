@@ -1,4 +1,4 @@
-#include <dlhost/peers.h>
+#include <dlhost/partition.h>
 
 namespace dlhost {
 
