@@ -80,7 +80,8 @@ class Recorder final : public NetView {
   }
   // Adds param gradients for each pass that computed the layer's input gradients; for each frame if there was none.
   void add_products(const Node& node, std::vector<Visit> passes) {
-    for (int frame = 0; passes.empty() && frame < result.frames; ++frame)
+    const bool has_passes = !passes.empty();
+    for (int frame = 0; !has_passes && frame < result.frames; ++frame)
       passes.push_back({.kind = Visit::Kind::gradient, .node = node.index(), .frame = frame});
     std::vector<bool> seen(static_cast<std::size_t>(result.frames));
     for (auto& pass : passes) {

@@ -1,7 +1,5 @@
 #include "param/store/rule_op.h"
 
-#include <vector>
-
 namespace dlhost::param {
 namespace {
 
@@ -16,14 +14,52 @@ Term sum_of(Expression& expression, std::uint16_t& next, std::size_t count) {
   return gradients.front();
 }
 
+// The rule's expression over the sum of the gradients.
+Expression with_gradients(const Expression& expression, const Updater::Rule& rule, const RuleForm& form) {
+  Expression composed;
+  std::uint16_t next = 0;
+  std::vector<Term> terms{composed.input(next++)};
+  Term gradient = sum_of(composed, next, form.gradients);
+  if (form.clip_value > 0) gradient = min(max(gradient, -form.clip_value), form.clip_value);
+  terms.push_back(gradient);
+  for (std::size_t h = 0; h < rule.history.size(); ++h) terms.push_back(composed.input(next++));
+  for (const auto& result : expression.inlined(composed, terms)) composed.result(result);
+  return composed;
+}
+
+std::vector<TensorDesc> inputs(const Updater::Rule& rule, const RuleForm& form, const TensorDesc& tensor) {
+  return std::vector<TensorDesc>(1 + form.gradients + rule.history.size(), tensor);
+}
+
+constexpr TensorDesc one_sum() { return {DType::f32, {1}, Format::plain()}; }
+
 } // namespace
 
-Expression squared_sum(std::size_t gradients) {
-  Expression squared;
+MapSpec apply_spec(const Updater::Rule& rule, const RuleForm& form, const TensorDesc& tensor) {
+  MapSpec spec{.expression = with_gradients(rule.apply, rule, form),
+               .in = inputs(rule, form, tensor),
+               .out = std::vector<TensorDesc>(1 + rule.history.size(), tensor),
+               .keeps_zeros = true};
+  const Term value(&spec.expression, spec.expression.results().front());
+  for (const TensorDesc& copy : form.copies) {
+    spec.expression.result(value);
+    spec.out.push_back(copy);
+  }
+  return spec;
+}
+
+MapSpec partials_spec(const Updater::Rule& rule, const RuleForm& form, const TensorDesc& tensor) {
+  return {.expression = with_gradients(rule.partials, rule, form),
+          .in = inputs(rule, form, tensor),
+          .out = std::vector<TensorDesc>(rule.partials.results().size(), one_sum())};
+}
+
+MapSpec squared_sum_spec(std::size_t gradients, const TensorDesc& tensor) {
+  MapSpec spec{.in = std::vector<TensorDesc>(gradients, tensor), .out = {one_sum()}};
   std::uint16_t next = 0;
-  const Term sum = sum_of(squared, next, gradients);
-  squared.result(sum * sum);
-  return squared;
+  const Term sum = sum_of(spec.expression, next, gradients);
+  spec.expression.result(sum * sum);
+  return spec;
 }
 
 Expression weighted_sum(std::size_t gradients) {
@@ -31,20 +67,6 @@ Expression weighted_sum(std::size_t gradients) {
   std::uint16_t next = 0;
   weighted.result(weighted.scalar(0) * sum_of(weighted, next, gradients));
   return weighted;
-}
-
-Expression with_gradients(const Expression& rule, const RuleForm& form) {
-  Expression composed;
-  std::uint16_t next = 0;
-  std::vector<Term> terms{composed.input(next++)};
-  Term gradient = sum_of(composed, next, form.gradients);
-  if (form.clip_value > 0) gradient = min(max(gradient, -form.clip_value), form.clip_value);
-  terms.push_back(gradient);
-  for (std::size_t h = 0; h < form.history; ++h) terms.push_back(composed.input(next++));
-  const auto results = rule.inlined(composed, terms);
-  for (const auto& result : results) composed.result(result);
-  for (std::size_t i = 0; i < form.copies; ++i) composed.result(results[0]);
-  return composed;
 }
 
 } // namespace dlhost::param

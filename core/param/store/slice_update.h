@@ -8,9 +8,8 @@
 
 #include <dlhost/updater.h>
 
+#include "param/store/prepared_rule.h"
 #include "param/store/store.h"
-#include "param/store/sums.h"
-#include "param/store/update.h"
 #include "param/table/slices.h"
 
 namespace dlhost::param {
@@ -42,21 +41,14 @@ class SliceUpdate {
   Status run(const Run&, std::span<const double> sums);
 
  private:
-  SliceUpdate(Store& store, Param& param, const Updater& updater) : store_(store), param_(param), updater_(updater) {}
-  Status prepare_sums(const Updater::Rule&, const UpdateSettings&, std::size_t contributions, const TensorDesc& row);
+  explicit SliceUpdate(Store& store) : store_(store) {}
   void set(const Run&, std::span<const double> sums);
 
   Store& store_;
-  Param& param_;
-  const Updater& updater_;
+  PreparedRule rule_;
   Histories histories_;
-  std::unique_ptr<Op> apply_, partials_, norm_; // partials_ and norm_ are null if not needed
   std::vector<const void*> inputs_;
   std::vector<void*> outputs_;
-  std::vector<float> scalars_;
-  Sums sums_;
-  std::size_t partial_count_ = 0;
-  Memory scratch_;
 };
 
 } // namespace dlhost::param

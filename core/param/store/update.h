@@ -8,15 +8,10 @@
 
 #include <dlhost/updater.h>
 
+#include "param/store/prepared_rule.h"
 #include "param/store/store.h"
-#include "param/store/sums.h"
 
 namespace dlhost::param {
-
-struct UpdateSettings {
-  double clip_value = 0; // 0: off
-  double clip_norm = 0;  // of the gradients of all params; 0: off
-};
 
 class Update {
  public:
@@ -36,23 +31,17 @@ class Update {
 
  private:
   friend class UpdateTogether;
-  Update(Store& store, Param& param, const Updater& updater) : store_(store), param_(param), updater_(updater) {}
-  Status prepare_apply(const Updater::Rule&, const UpdateSettings&);
+  Update(Store& store, Param& param) : store_(store), param_(param) {}
   // The parts of run() before and after the op: the scalars that do not depend on sums, and the new version numbers.
   std::span<const float> begin(double rate, float gradient_scale);
   Status end();
 
   Store& store_;
   Param& param_;
-  const Updater& updater_;
-  std::unique_ptr<Op> apply_, partials_, norm_;
+  PreparedRule rule_;
   std::vector<const void*> inputs_;
   std::vector<void*> outputs_;
-  std::vector<Copy*> written_; // copies that apply_ writes
-  std::vector<float> scalars_;
-  Sums sums_;
-  std::size_t partial_count_ = 0;
-  Memory scratch_;
+  std::vector<Copy*> written_; // copies that the op writes
   std::uint64_t count_ = 0;
 };
 

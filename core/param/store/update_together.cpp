@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "param/store/rule_op.h"
-
 namespace dlhost::param {
 
 std::optional<Likeness> likeness_of(const Param& param, const Updater::Rule& rule) {
@@ -29,20 +27,19 @@ Result<std::unique_ptr<UpdateTogether>> UpdateTogether::prepare(Store& store, st
   std::unique_ptr<UpdateTogether> together(new UpdateTogether(store));
   Device& device = store.device();
   const std::vector<Copy*>& copies = updates.front()->written_;
-  MapSpec apply{
-      .expression = with_gradients(
-          rule.apply, {.history = rule.history.size(), .clip_value = settings.clip_value, .copies = copies.size()})};
+  std::vector<std::int64_t> elements;
   for (const Update* update : updates) {
     if (update->written_.size() != copies.size())
       return Status::unsupported("copies of '", update->param_.declared.name, "' are not written by the same update");
-    apply.segments.push_back(static_cast<std::int64_t>(device.bytes(update->param_.master) / sizeof(float)));
+    elements.push_back(static_cast<std::int64_t>(device.bytes(update->param_.master) / sizeof(float)));
     together->inputs_.insert(together->inputs_.end(), update->inputs_.begin(), update->inputs_.end());
     together->outputs_.insert(together->outputs_.end(), update->outputs_.begin(), update->outputs_.end());
   }
-  const TensorDesc longest{DType::f32, {std::ranges::max(apply.segments)}, Format::plain()};
-  apply.in.assign(updates.front()->inputs_.size(), longest);
-  apply.out.assign(1 + rule.history.size(), longest);
-  for (const Copy* copy : copies) apply.out.push_back(longest.as(copy->desc.dtype));
+  const TensorDesc longest{DType::f32, {std::ranges::max(elements)}, Format::plain()};
+  RuleForm form{.clip_value = settings.clip_value, .copies = {}};
+  for (const Copy* copy : copies) form.copies.push_back(longest.as(copy->desc.dtype));
+  MapSpec apply = apply_spec(rule, form, longest);
+  apply.segments = std::move(elements);
   DLHOST_ASSIGN(together->apply_, device.prepare(apply));
   DLHOST_ASSIGN(together->scratch_, Memory::make(device, together->apply_->scratch_bytes + 1));
   together->inputs_each_ = apply.in.size();

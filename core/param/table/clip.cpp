@@ -20,14 +20,13 @@ Result<std::unique_ptr<Clip>> Clip::prepare(Store& store, const Gradients& gradi
                                             double largest_norm) {
   std::unique_ptr<Clip> clip(new Clip(store, largest_norm));
   Device& device = store.device();
-  const TensorDesc sum{DType::f32, {1}, Format::plain()};
   std::size_t scratch = 1;
   for (std::size_t param = 0; param < gradients.elements().size(); ++param) {
     const std::int64_t elements = gradients.elements()[param];
     if (elements == 0) continue;
     const TensorDesc row{DType::f32, {elements}, Format::plain()};
     Part part{.gradient = memory.data() + gradients.offset(param), .square = {}, .scale = {}};
-    DLHOST_ASSIGN(part.square, device.prepare(MapSpec{.expression = squared_sum(1), .in = {row}, .out = {sum}}));
+    DLHOST_ASSIGN(part.square, device.prepare(squared_sum_spec(1, row)));
     DLHOST_ASSIGN(part.scale, device.prepare(MapSpec{.expression = scaled(), .in = {row}, .out = {row}}));
     scratch = std::max({scratch, part.square->scratch_bytes, part.scale->scratch_bytes});
     clip->parts_.push_back(std::move(part));
