@@ -15,8 +15,9 @@
 //   {"slice":0,"heard":[[1,7]],"outlived":[[2,40]],"version":33}
 //   {"begin":29,"again":1,...}
 //
-// Each line ends with its link of a chain (param/server/ledger_chain.h), which is left out here. `numbers` and `job` are
-// digests of the files that tell how to read the ledger (run/recovery/ledgers.h), so the chain covers these as well.
+// Each line ends with its link of a chain (param/server/ledger_chain.h), which is left out here. `numbers` and `job`
+// are digests of the files that tell how to read the ledger (run/recovery/ledgers.h), so the chain covers these as
+// well.
 //
 // `begin`: the first line of a file. A file belongs to one attempt. `of` names the run, its arrangement of workers and
 // servers, and the attempt. All slices begin with one version and with the steps that each contributor has made, unless

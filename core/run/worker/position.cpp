@@ -6,7 +6,8 @@ namespace dlhost::run {
 
 Status Position::hear_undecided(const param::Message& message) {
   const bool is_asked = unanswered_ > 0 && message.group < ends_.layout.map.groups() &&
-                        message.seat == ends_.layout.map.home_of(ends_.layout.map.server_group_of(message.group * ends_.layout.map.workers_of_group()));
+                        message.seat == ends_.layout.map.home_of(ends_.layout.map.server_group_of(
+                                            message.group * ends_.layout.map.workers_of_group()));
   if (!is_asked)
     return Status::corrupt("worker ", message.seat, " tells which steps of group ", message.group,
                            " are undecided, which this worker did not ask");
@@ -20,7 +21,8 @@ Status Position::ask_for_undecided() {
   unanswered_ = ends_.layout.map.groups();
   for (std::uint32_t group = 0; group < ends_.layout.map.server_groups(); ++group)
     DLHOST_TRY(ends_.table->send(ends_.layout.map.home_of(group), {.word = param::Word::complete}));
-  return ends_.table->wait_until([this] { return ends_.waits.is_over(unanswered_ == 0, Waits::on(Awaited::What::answers)); });
+  return ends_.table->wait_until(
+      [this] { return ends_.waits.is_over(unanswered_ == 0, Waits::on(Awaited::What::answers)); });
 }
 
 // A worker may repeat steps because others of its group had not come that far: these steps are in already. Of some
@@ -36,7 +38,8 @@ Status Position::find() {
   for (std::uint32_t group = 0; ends_.layout.exchange.by_step && group < ends_.layout.map.groups(); ++group) {
     std::uint64_t steps = reached.of_group(group, ends_.layout.map.workers_of_group());
     if (!undecided_.empty()) steps = std::min(steps, undecided_[group]);
-    std::fill_n(reached.steps.begin() + group * ends_.layout.map.workers_of_group(), ends_.layout.map.workers_of_group(), steps);
+    std::fill_n(reached.steps.begin() + group * ends_.layout.map.workers_of_group(),
+                ends_.layout.map.workers_of_group(), steps);
   }
   undecided_.clear();
   for (const param::Slice& slice : ends_.slices().all()) {

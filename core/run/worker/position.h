@@ -1,5 +1,5 @@
-// The position of a run while all workers stand still: the steps that are in the values, and the versions of all slices.
-// A run that is saved now continues from there. The leader's.
+// The position of a run while all workers stand still: the steps that are in the values, and the versions of all
+// slices. A run that is saved now continues from there. The leader's.
 #pragma once
 
 #include <cstdint>

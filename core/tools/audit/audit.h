@@ -55,13 +55,9 @@ struct Audit {
     std::uint64_t attempt = 1;
     std::uint32_t server = 0;
     std::vector<std::uint64_t> chain; // the digest of each of its lines (param/server/ledger_chain.h)
-<<<<<<< HEAD
     bool whole = true;                // false: a line was altered, and the file was read only up to it
-=======
-    bool whole = true;                // each is as it was written; else it was read up to the first that is not
     // From its begin lines: digests of arrangement.json and of the job. Empty: an older dlhost wrote it.
     std::string numbers, job;
->>>>>>> 586ae7524646c5918972c0d6dd330409ca3e7fc7
   };
   struct Slice {
     SliceId id = 0;
@@ -86,17 +82,11 @@ struct Audit {
   std::vector<param::SampleOrigin> origins; // per source: the position from which its steps are counted
   std::vector<std::uint64_t> attempts;      // the attempts that have a folder
   std::vector<File> files;                  // by attempt, then by server
-<<<<<<< HEAD
   std::vector<std::string> faults;          // missing or changed data, doubles, slices with two owners: as sentences
   std::vector<std::string> torn;            // files whose last line is cut off, of the last attempt
   std::vector<std::string> open;            // questions that the audit cannot decide, as sentences
-=======
-  std::vector<std::string> faults;          // what is missing, was changed, counts twice, or has two owners
-  std::vector<std::string> torn;            // files whose last line lacks its end, and that no attempt has followed
-  std::vector<std::string> open;            // what the audit cannot decide, in sentences
   bool arranged = true; // false: arrangement.json was changed, so nothing that depends on its numbers was checked
   std::string job;      // the digest of the newest attempt's job; empty: unknown
->>>>>>> 586ae7524646c5918972c0d6dd330409ca3e7fc7
 
   // The number of a contributor's contributions in a slice, and the number of those dropped from it.
   static std::uint64_t contributions(const Slice&, std::size_t contributor);
@@ -105,12 +95,8 @@ struct Audit {
   std::vector<Version> learned(const Slice&, Version) const;
 };
 
-<<<<<<< HEAD
-// Reads the ledger in a folder. `of`: its first attempt. Errors: not_found if there is no ledger.
-=======
-// The ledger in a folder, of server groups of so many servers; `of`: its first attempt, and the digest of its
-// arrangement.json. Not found: there is none.
->>>>>>> 586ae7524646c5918972c0d6dd330409ca3e7fc7
+// Reads the ledger in a folder, of server groups of so many servers. `of`: its first attempt, and the digest of its
+// arrangement.json. Errors: not_found if there is no ledger.
 Result<Audit> audit(Disk&, const std::string& folder, const record::LedgerOf& of, std::int64_t servers_per_group);
 
 // Sorts the lines of all servers, and adds doubles and slices with two owners to the faults.
