@@ -16,7 +16,7 @@ LEADER = [
     [("Workers: all of them", "run/coordinator/workers", "run"), ("WorkerPool", "run/coordinator/worker_pool", "run")],
     [("Session: device, sources, store", "run/session/session", "run")],
     [("Program: one step", "program/program", "program"), ("TableUpdates", "program/table_updates", "program")],
-    [("Seat: this worker among all", "run/worker/seat", "run")],
+    [("Worker: its part in the run", "run/worker/worker", "run")],
     [("Table: client", "param/table/table", "param"), ("Shard: server", "param/server/shard", "param")],
     [("Post: messages", "param/message/post", "param")],
 ]
