@@ -1,6 +1,7 @@
 #include "tools/audit/claims.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -116,12 +117,27 @@ Claims claims_of(Disk& disk, const std::string& run, const std::string& elsewher
   return claims;
 }
 
-void look_for_summary(Disk& disk, const std::string& run, const run::KeptLedger& newest, Claims& claims) {
+void look_for_summary(Disk& disk, const std::string& run, const std::string& job_file, const run::KeptLedger& newest,
+                      Claims& claims) {
   const std::string path = run + "/summary.json";
-  if (!disk.exists(path)) return;
-  if (claims.unnamed && newest.job.record.ledger && plan::Place::contribute_to_servers(newest.job.topology))
-    claims.faults.push_back(path + ": the run is done, and ledgers is null: it must name them");
-  if (!claims.all.empty() && claims.all.back().by == path) look_for_steps(claims.all.back(), newest, claims.faults);
+  if (disk.exists(path)) {
+    if (claims.unnamed && newest.job.record.ledger && plan::Place::contribute_to_servers(newest.job.topology))
+      claims.faults.push_back(path + ": the run is done, and ledgers is null: it must name them");
+    if (!claims.all.empty() && claims.all.back().by == path) look_for_steps(claims.all.back(), newest, claims.faults);
+    return;
+  }
+  claims.lost = true;
+  claims.newest = newest.of.arrangement;
+  claims.faults.push_back(path + " is missing: a run writes it before its first step");
+  const config::Job& job = newest.job;
+  const config::Stop& stop = job.train.stop;
+  const bool by_steps =
+      stop.steps > 0 && stop.epochs == 0 && stop.seconds == 0 && stop.patience == 0 && std::isinf(stop.loss);
+  if (!by_steps) return; // it may have ended before
+  const auto steps = static_cast<std::uint64_t>(stop.steps);
+  claims.of_job = Claim{.by = job_file, .step = steps, .of_job = true};
+  claims.of_job->heads.run = newest.of.run;
+  claims.of_job->heads.steps.assign(plan::Place::seats(job.topology), steps);
 }
 
 } // namespace dlhost::tools

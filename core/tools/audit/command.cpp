@@ -65,6 +65,7 @@ Range dropped(const config::Job& job, const Audit& audit, std::size_t contributo
 }
 
 std::string text_of(const Range& range) {
+  if (range.least > range.most) return "unknown"; // no slice was read
   return range.least == range.most ? fmt::format("{}", range.least) : fmt::format("{} to {}", range.least, range.most);
 }
 
@@ -284,7 +285,7 @@ Result<ReadRun> read_run(cli::Context& context, const AuditOptions& options, con
   DLHOST_ASSIGN(const auto job, cli::load_job(context, job_file, {}, run::Purpose::reading));
   DLHOST_ASSIGN(auto kept, run::kept_ledgers(disk, options.run, job));
   auto claims = claims_of(disk, options.run, job.checkpoint.folder, kept.empty() ? "" : kept.back().of.run);
-  if (!kept.empty()) look_for_summary(disk, options.run, kept.back(), claims);
+  if (!kept.empty()) look_for_summary(disk, options.run, job_file, kept.back(), claims);
   for (auto& fault : lost_arrangements(kept, claims)) claims.faults.push_back(std::move(fault));
   std::vector<Audited> all;
   bool follows = false;

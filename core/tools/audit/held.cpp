@@ -99,13 +99,26 @@ class Held {
   void look_for_servers() {
     for (const Audit::File& file : audit_.files)
       if (file.server >= servers()) fault("{} is of server {}, and the job has {}", file.path, file.server, servers());
-    // A server that died before it wrote has no file.
-    for (const std::uint64_t attempt : audit_.attempts)
-      for (std::uint32_t server = 0; server < servers(); ++server)
-        if (const Which which(attempt, server); !file_of(which) && !named_.contains(which))
+    for (const std::uint64_t attempt : audit_.attempts) {
+      // The first step follows when all servers have written their first line. Only a group behind the first may be
+      // lost before that, and the others go on.
+      const auto stepped = std::ranges::find_if(
+          audit_.files, [&](const Audit::File& file) { return file.attempt == attempt && file.chain.size() > 1; });
+      for (std::uint32_t server = 0; server < servers(); ++server) {
+        const Which which(attempt, server);
+        if (file_of(which) || named_.contains(which)) continue;
+        if (stepped != audit_.files.end() && server < kept_.job.topology.servers_per_group)
+          fault("{} is missing: the run has {} servers ({}), and {} has versions of this attempt", path_of(which),
+                servers(), run::arrangement_in(kept_.folder), stepped->path);
+        else if (claims_.lost)
+          fault("{} is missing: the run has {} servers ({})", path_of(which), servers(),
+                run::arrangement_in(kept_.folder));
+        else
           audit_.open.push_back(fmt::format(
               "{} does not exist, and no checkpoint names it: the server died before it wrote, or the file was removed",
               path_of(which)));
+      }
+    }
   }
 
   Audit& audit_;
@@ -185,13 +198,16 @@ std::vector<std::string> lost_arrangements(std::span<const run::KeptLedger> kept
 
 Result<Audit> held_audit(Disk& disk, plugin::Registry& registry, const run::KeptLedger& kept, const Claims& claims) {
   const bool contribute = plan::Place::contribute_to_servers(kept.job.topology);
-  const bool named = std::ranges::any_of(claims.all, [&](const Claim& claim) {
-    return std::ranges::find(claim.heads.all, kept.of.arrangement, &record::LedgerHead::arrangement) !=
-           claim.heads.all.end();
-  });
+  const bool named = (claims.lost && contribute) || std::ranges::any_of(claims.all, [&](const Claim& claim) {
+                       return std::ranges::find(claim.heads.all, kept.of.arrangement,
+                                                &record::LedgerHead::arrangement) != claim.heads.all.end();
+                     });
   auto audit = tools::audit(disk, kept.folder, kept.of, kept.job.topology.servers_per_group);
   if (!audit.ok() && (!named || audit.status().code() != Code::not_found)) return audit;
   Audit held = audit.ok() ? *std::move(audit) : Audit();
+  if (!audit.ok()) {
+    DLHOST_ASSIGN(held.attempts, run::attempts_in(disk, kept.folder));
+  }
   if (held.arranged && !held.files.empty() && !contribute) {
     held.arranged = false;
     held.faults.push_back(
@@ -203,7 +219,8 @@ Result<Audit> held_audit(Disk& disk, plugin::Registry& registry, const run::Kept
   if (!held.faults.empty()) return held;              // other findings could follow from these
   if (held.open.empty()) look_for_slices(held, kept); // else a slice's server may not have begun
   if (held.job.empty()) look_for_seed(held, kept, claims);
-  const Claim* const newest = newest_of(claims, kept);
+  const Claim* newest = newest_of(claims, kept);
+  if (!newest && claims.of_job && claims.newest == kept.of.arrangement) newest = &*claims.of_job;
   look_for_origins(held, newest);
   account_for_steps(held, kept, registry, newest);
   if (held.job.empty() && !held.files.empty())

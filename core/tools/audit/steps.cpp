@@ -68,12 +68,21 @@ void account_for_steps(Audit& audit, const run::KeptLedger& kept, plugin::Regist
       if (known) all.end = std::max(all.end, until->heads.steps[worker]);
       for (const Steps& gap : undecided(in, all)) {
         const bool is_last = known && gap.end == all.end;
+        const auto by = [&] {
+          if (!is_last) return std::string();
+          if (until->of_job)
+            return fmt::format(": {} says {} steps, and the summary is missing", until->by, until->step);
+          return concat(": its handler held it where ", until->by, " was written");
+        };
+        const auto file = [&] {
+          return until && until->of_job && !audit.attempts.empty()
+                     ? param::Ledger::file_in(run::attempt_in(kept.folder, audit.attempts.back()), slice.server) + ": "
+                     : std::string();
+        };
         (may_drop ? audit.open : audit.faults)
-            .push_back(fmt::format("{} of worker {} {} in no version of slice {} ({}), and {} not dropped{}",
+            .push_back(fmt::format("{}{} of worker {} {} in no version of slice {} ({}), and {} not dropped{}", file(),
                                    named(gap), worker, gap.end - gap.first == 1 ? "is" : "are", slice.id, slice.param,
-                                   gap.end - gap.first == 1 ? "was" : "were",
-                                   is_last ? concat(": its handler held it where ", until->by, " was written")
-                                           : std::string()));
+                                   gap.end - gap.first == 1 ? "was" : "were", by()));
       }
     }
 }
