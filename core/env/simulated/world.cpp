@@ -138,6 +138,7 @@ void World::run_one() {
   strand.fiber.resume();
   running_ = nullptr;
   if (strand.fiber.ended()) end(strand);
+  if (turns_left_ > 0 && --turns_left_ == 0) then_();
 }
 
 void World::end(Strand& strand) {

@@ -50,6 +50,12 @@ class World {
   bool runs(int process) const;
   // Runs `event` at that moment, outside of any task.
   void at(Nanoseconds moment, std::function<void()> event);
+  // Runs `event` after so many turns of tasks, counted from now; a turn ends when its task waits. One event at a time.
+  // Requires: turns > 0.
+  void after_turns(std::uint64_t turns, std::function<void()> event) {
+    turns_left_ = turns;
+    then_ = std::move(event);
+  }
 
   // Runs until all processes have ended. Errors: all tasks wait for each other, or the moment `until` has come; the
   // message says which task waits for what, and all processes are killed.
@@ -111,6 +117,8 @@ class World {
   std::vector<std::shared_ptr<Strand>> strands_; // not ended, in the order of their starts
   std::vector<Strand*> ready_;
   Timers timers_;
+  std::uint64_t turns_left_ = 0; // until then_; 0: none
+  std::function<void()> then_;
   std::multimap<Nanoseconds, std::function<void()>> events_;
   Strand* running_ = nullptr;
   std::uint64_t started_ = 0; // number of strands

@@ -100,13 +100,14 @@ class Held {
     for (const Audit::File& file : audit_.files)
       if (file.server >= servers()) fault("{} is of server {}, and the job has {}", file.path, file.server, servers());
     for (const std::uint64_t attempt : audit_.attempts) {
-      // The first step follows when all servers have written their first line.
+      // The first step follows when all servers have written their first line. Only a group behind the first may be
+      // lost before that, and the others go on.
       const auto stepped = std::ranges::find_if(
           audit_.files, [&](const Audit::File& file) { return file.attempt == attempt && file.chain.size() > 1; });
       for (std::uint32_t server = 0; server < servers(); ++server) {
         const Which which(attempt, server);
         if (file_of(which) || named_.contains(which)) continue;
-        if (stepped != audit_.files.end())
+        if (stepped != audit_.files.end() && server < kept_.job.topology.servers_per_group)
           fault("{} is missing: the run has {} servers ({}), and {} has versions of this attempt", path_of(which),
                 servers(), run::arrangement_in(kept_.folder), stepped->path);
         else if (claims_.lost)

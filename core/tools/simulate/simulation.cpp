@@ -392,7 +392,13 @@ Simulated simulate(config::Job job, std::span<const plugin::SearchEntry> plugins
     const auto microseconds = static_cast<std::uint32_t>(std::max<Nanoseconds>(1, spec.within / 1000));
     world.at(Nanoseconds{world.below(microseconds)} * 1000, what);
   };
-  for (std::int64_t i = 0; i < spec.kills; ++i) at_a_moment([&] { kill_one(world, leaders.back()); });
+  std::int64_t kills_left = spec.kills;
+  const auto kill = [&] {
+    kill_one(world, leaders.back());
+    if (--kills_left == 0 && spec.again_after > 0)
+      world.after_turns(static_cast<std::uint64_t>(spec.again_after), [&] { kill_one(world, leaders.back()); });
+  };
+  for (std::int64_t i = 0; i < spec.kills; ++i) at_a_moment(kill);
   for (std::int64_t i = 0; i < spec.scales; ++i)
     at_a_moment([&] { leaders.back().wish(drawn_arrangement(world, job)); });
   for (std::int64_t i = 0; i < spec.stops; ++i) at_a_moment(stop_machine);

@@ -21,6 +21,7 @@ struct SimulationSpec {
   Part transport{"sim", {}};                         // between processes of a world; it has a seed
   std::uint64_t seed = 0;                            // of the world's random numbers; the job has its own
   std::int64_t kills = 0;                            // number of processes to kill, at drawn moments
+  std::int64_t again_after = 0;                      // turns after the last kill, until one more; 0: none
   std::int64_t cuts = 0;                             // number of times that a link between two workers is cut
   std::int64_t scales = 0;                           // number of times that workers join or leave
   std::int64_t stops = 0;                            // number of stops of the machine; then the run is resumed
@@ -46,7 +47,8 @@ struct NamedFault {
   std::int64_t SimulationSpec::*count;
 };
 inline constexpr NamedFault named_faults[] = {
-    {"kills", &SimulationSpec::kills},     {"cuts", &SimulationSpec::cuts},
+    {"kills", &SimulationSpec::kills},     {"again_after", &SimulationSpec::again_after},
+    {"cuts", &SimulationSpec::cuts},
     {"scales", &SimulationSpec::scales},   {"stops", &SimulationSpec::stops},
     {"ends", &SimulationSpec::ends},       {"lost", &SimulationSpec::lost},
     {"doubled", &SimulationSpec::doubled}, {"reordered", &SimulationSpec::reordered},
