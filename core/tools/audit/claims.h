@@ -35,7 +35,7 @@ struct Claim {
 struct Claims {
   std::vector<Claim> all;          // the newest last; only those that name ledgers
   std::vector<std::string> faults; // errors of claims that cannot be read
-  bool unnamed = false; // the summary says that the run is done, and names no ledgers
+  bool unnamed = false;            // the summary says that the run is done, and names no ledgers
   // The summary, which each run has from its first step on, was removed. Then the job says how many steps the newest
   // arrangement made.
   bool lost = false;

@@ -136,13 +136,14 @@ void add_command(CLI::App& app, cli::Context& context) {
       ->type_name("NUMBER")
       ->capture_default_str();
   command
-      ->add_option("--faults", options->faults,
-                   "faults at random moments: kills=N, a worker is killed so many times; again_after=N, and one more N turns "
-                   "of tasks after that; cuts=N, the link between two "
-                   "workers is cut for a while; scales=N, workers join or leave; stops=N, the whole "
-                   "machine stops, and the run is resumed; ends=N, the run is asked to save and end, as by Ctrl-C, and "
-                   "is resumed; lost=N, doubled=N and reordered=N, one message in N never "
-                   "arrives, comes twice, or comes behind some that were sent after it")
+      ->add_option(
+          "--faults", options->faults,
+          "faults at random moments: kills=N, a worker is killed so many times; again_after=N, and one more N turns "
+          "of tasks after that; cuts=N, the link between two "
+          "workers is cut for a while; scales=N, workers join or leave; stops=N, the whole "
+          "machine stops, and the run is resumed; ends=N, the run is asked to save and end, as by Ctrl-C, and "
+          "is resumed; lost=N, doubled=N and reordered=N, one message in N never "
+          "arrives, comes twice, or comes behind some that were sent after it")
       ->delimiter(',')
       ->type_name("FAULT=N,...")
       ->allow_extra_args(false);

@@ -47,11 +47,11 @@ struct NamedFault {
   std::int64_t SimulationSpec::*count;
 };
 inline constexpr NamedFault named_faults[] = {
-    {"kills", &SimulationSpec::kills},     {"again_after", &SimulationSpec::again_after},
-    {"cuts", &SimulationSpec::cuts},
-    {"scales", &SimulationSpec::scales},   {"stops", &SimulationSpec::stops},
-    {"ends", &SimulationSpec::ends},       {"lost", &SimulationSpec::lost},
-    {"doubled", &SimulationSpec::doubled}, {"reordered", &SimulationSpec::reordered},
+    {"kills", &SimulationSpec::kills},         {"again_after", &SimulationSpec::again_after},
+    {"cuts", &SimulationSpec::cuts},           {"scales", &SimulationSpec::scales},
+    {"stops", &SimulationSpec::stops},         {"ends", &SimulationSpec::ends},
+    {"lost", &SimulationSpec::lost},           {"doubled", &SimulationSpec::doubled},
+    {"reordered", &SimulationSpec::reordered},
 };
 inline constexpr std::int64_t most_of_a_fault = 1'000'000; // limit of each number
 struct NamedDisk {

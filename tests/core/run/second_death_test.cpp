@@ -48,7 +48,8 @@ TEST_P(SecondDeathTest, AtAnyTurnOfARecoveryLosesNothing) {
 INSTANTIATE_TEST_SUITE_P(Under, SecondDeathTest,
                          testing::Values(Kind{"strict", {"topology.workers_per_group=3"}},
                                          Kind{"replicas", {"topology.workers_per_group=3", "topology.replicas=2"}},
-                                         Kind{"eventual", {"topology.worker_groups=3", "topology.consistency=eventual"}}),
+                                         Kind{"eventual",
+                                              {"topology.worker_groups=3", "topology.consistency=eventual"}}),
                          [](const auto& one) { return std::string(one.param.name); });
 
 } // namespace
