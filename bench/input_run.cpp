@@ -1,5 +1,7 @@
 #include "input_run.h"
 
+#include <dlhost/partition.h>
+
 namespace dlhost::bench {
 
 Result<std::unique_ptr<Source>> open(const std::string& type, Table options) {
