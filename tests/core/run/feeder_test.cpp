@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include <dlhost/partition.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
