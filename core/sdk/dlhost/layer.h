@@ -40,7 +40,7 @@ enum class Life : std::uint8_t {
 // How the replicas' running state is merged.
 enum class Merge : std::uint8_t { none, mean, sum };
 
-// Defined in dlhost/partition.h, which only layers that can be cut need to include.
+// Defined in dlhost/partition.h, for layers that can be cut, and for code that makes a Setup, such as tests.
 struct Factors;
 struct Piece;
 struct Split;

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dlhost/partition.h>
 #include <dlhost/parts.h>
 #include <dlhost/plugin.h>
 #include <dlhost/source.h>

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include <dlhost/partition.h>
 #include <dlhost/sink.h>
 
 #include "../../plugin_host.h"
