@@ -33,8 +33,7 @@ struct Work {
         },
         joins);
     const auto inherits = [this] {
-      return world.lives() && !world.runs(leader) && !succession->run.empty() &&
-             !std::exchange(succession->taken, true);
+      return world.lives() && !world.runs(leader) && !succession->run.empty() && succession->take(world);
     };
     std::optional<run::Follower> follower;
     follower.emplace(

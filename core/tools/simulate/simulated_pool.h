@@ -14,11 +14,25 @@
 
 namespace dlhost::tools {
 
-// The takeover after the leader's death, by the first of its workers that notices it.
+// The takeover after the leader's death, by the first of its workers that notices it. As in real runs, a lock decides,
+// and the death of its holder frees it.
 struct Succession {
-  std::string run;    // the run's folder, once the start of the run is recorded there; empty: no takeover is possible
-  bool taken = false; // a process has taken over
-  std::function<void()> take_over;
+  std::string run;   // the run's folder, once the start of the run is recorded there; empty: no takeover is possible
+  int holder = 0;    // process id; 0: the lock was never taken
+  bool over = false; // another leader has begun
+  std::function<void()> begin_anew;
+
+  bool is_held(const env::simulated::World& world) const { return holder != 0 && world.runs(holder); }
+  bool take(const env::simulated::World& world) {
+    if (over || is_held(world)) return false;
+    holder = world.process();
+    return true;
+  }
+  // Requires: this process holds the lock.
+  void take_over() {
+    over = true;
+    begin_anew();
+  }
 };
 
 class SimulatedPool final : public run::WorkerPool, private run::Replaceable {

@@ -107,10 +107,14 @@ class SimulatedRun final : private run::Attempts, private run::Observer {
   void stand_by() {
     while (world_.lives() && world_.runs(leader_)) world_.pause(a_while, "stands by for the leader");
     const auto lives = [this](int process) { return world_.runs(process); };
-    for (const Nanoseconds end = world_.now() + to_go_first;
-         world_.lives() && world_.now() < end && !succession_->taken && std::ranges::any_of(*workers_, lives);)
+    const auto succession = succession_; // of the attempt whose leader is gone
+    const Nanoseconds end = world_.now() + to_go_first;
+    const auto workers_may = [&] { return world_.now() < end && std::ranges::any_of(*workers_, lives); };
+    while (world_.lives() && !succession->over && (succession->is_held(world_) || workers_may()))
       world_.pause(a_while, "lets workers take the leader's place");
-    if (world_.lives() && !is_over_ && !std::exchange(succession_->taken, true)) next_();
+    if (!world_.lives() || is_over_ || !succession->take(world_)) return;
+    succession->over = true;
+    next_();
   }
 
   const config::Job& job() const { return jobs_[0]; }
@@ -167,10 +171,10 @@ class SimulatedRun final : private run::Attempts, private run::Observer {
     std::vector<config::Job>& jobs = arranged_.emplace_back();
     for (const config::Job& one : jobs_) jobs.push_back(run::arranged_at(one, step));
     const bool known = attempts_++ > 0; // the start of the run is recorded in its folder
-    const auto succession = std::make_shared<Succession>(Succession{.take_over = next_});
+    const auto succession = std::make_shared<Succession>(Succession{.begin_anew = next_});
     if (world_.lives()) {
       told_ = jobs_;
-      succession_->taken = true; // processes of the attempt before may not take over any more
+      succession_->over = true; // processes of the attempt before may not take over any more
       succession_ = succession;
       if (!world_.runs(standby_)) get_standby();
     }
