@@ -43,9 +43,16 @@ struct Tensorboard::Open {
     return value;
   }
 
+  static constexpr std::size_t spare = 64;
+
   Status write(std::uint64_t step) {
     event.set_wall_time(clock.wall_seconds());
     event.set_step(static_cast<std::int64_t>(step));
+    // Events differ in size: a zero takes no bytes, a later step takes more. Room for the largest is made at once.
+    if (const std::size_t size = event.ByteSizeLong(); bytes.capacity() < size) {
+      bytes.reserve(2 * size + spare);
+      record.reserve(2 * size + 2 * spare); // with its frame
+    }
     if (!event.SerializeToString(&bytes)) return Status::internal("a TensorBoard event cannot be written as bytes");
     frame(record, bytes);
     return file->append(record);

@@ -353,8 +353,9 @@ void print_certainty(const std::optional<Claim>& newest) {
 Status audit_run(cli::Context& context, const AuditOptions& options) {
   const std::string job_file = record::RunFolder::job_in(context.host.disk(), options.run);
   if (job_file.empty())
-    return Status::not_found("'", options.run,
-                             "/job.toml' is missing: the job of a run says which samples each step has");
+    return Status::not_found(
+        "'", options.run,
+        "/job.toml' is missing: the job of a run says which samples each step has; name a run's folder");
   DLHOST_ASSIGN(const auto read, read_run(context, options, job_file));
   const auto& all = read.all;
   std::vector<std::string> faults = read.faults;
