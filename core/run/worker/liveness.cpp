@@ -204,7 +204,7 @@ std::vector<record::WorkerReport> Liveness::reports() const {
                    .serving = seconds(times.serving),
                    .waiting = seconds(times.waiting),
                    .network = shown.freight(),
-                   .each_step = each_step_[worker],
+                   .each_step = worker < each_step_.size() ? each_step_[worker] : std::nullopt, // not begun
                    .own_bytes = shown.own_bytes.load(std::memory_order_relaxed),
                    .lent_bytes = shown.lent_bytes.load(std::memory_order_relaxed),
                    .awaits = awaited_by(worker),

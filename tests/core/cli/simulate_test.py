@@ -92,7 +92,7 @@ def main() -> None:
         wrong = run(folder, *rated, "--speeds", "1,1,1,1")
         assert "there are 4 paces, but 3 workers" in wrong.stderr, wrong.stderr
         wrong = run(folder, "--faults", "floods=1")
-        assert "'floods=1' is not a fault: known are kills=N, cuts=N, scales=N" in wrong.stderr, wrong.stderr
+        assert "'floods=1' is not a fault: known are kills=N, again_after=N, cuts=N, scales=N" in wrong.stderr, wrong.stderr
         assert [path.name for path in folder.iterdir()] == ["job.toml"], "nothing is written"
         what_was_measured_is_recorded(folder)
         what_fails_is_made_smaller(folder)
