@@ -434,7 +434,7 @@ class Evaluation(unittest.TestCase):
         told = json.loads(manifest.read_text())
         told["run"]["plan"]["ops"][0][3] = "another kernel"
         del told["run"]["plan"]["hash"]  # of other choices
-        told["run"]["plugins"]["ref"] = "0.9+00"
+        told["run"]["plugins"]["ref"] = "0.9+0123456789abcdef"
         told["blake2b"] = ""  # sealed again, as a run with other settings would be
         text = json.dumps(told, sort_keys=True, indent=2, ensure_ascii=False) + "\n"
         digest = hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
@@ -443,7 +443,7 @@ class Evaluation(unittest.TestCase):
         done = subprocess.run([DLHOST, *longer, "moved"], cwd=self.root, capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr, "layer 'fc', forward gemm was another kernel .* and is ")
-        self.assertIn("plugin 'ref' was \"0.9+00\" and is ", done.stderr)
+        self.assertIn("plugin 'ref' was \"0.9+0123456789abcdef\" and is ", done.stderr)
         shutil.copytree(self.run_folder, self.root / "again")
         done = subprocess.run([DLHOST, *longer, "again"], cwd=self.root, capture_output=True, text=True, timeout=120)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
