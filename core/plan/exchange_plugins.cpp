@@ -24,7 +24,8 @@ template <class T> Result<Named<T>> named(const Part& part, plugin::Registry& re
 Status ExchangePlugins::add_handler(const Part& part, plugin::Registry& registry, Declared::Handler declared) {
   declared.named = part;
   DLHOST_ASSIGN(auto made, named<Consistency>(part, registry));
-  const auto& [handler, actor] = made;
+  const Consistency* handler = made.plugin.get();
+  const plugin::Actor* actor = made.actor;
   DLHOST_TRY(plugin::tried(actor, "traits", [&] { return declared.traits = handler->traits(); }));
   DLHOST_TRY(plugin::tried(actor, "plan", [&] { return declared.first = handler->plan(0, 0); }));
   DLHOST_TRY(plugin::tried(actor, "next_timer", [&] { return declared.has_timer = handler->next_timer({}) != 0; }));
@@ -36,7 +37,8 @@ Status ExchangePlugins::add_handler(const Part& part, plugin::Registry& registry
 Status ExchangePlugins::add_codec(const Part& part, plugin::Registry& registry) {
   constexpr std::int64_t some = 64;
   DLHOST_ASSIGN(codec_, named<Codec>(part, registry));
-  const auto& [codec, actor] = codec_;
+  const Codec* codec = codec_.plugin.get();
+  const plugin::Actor* actor = codec_.actor;
   DLHOST_TRY(plugin::tried(actor, "traits", [&] { return declared_.codec.emplace(codec->traits()); }));
   return plugin::tried(actor, "learns", [&] {
     return declared_.codec_keeps = declared_.codec->error_feedback || codec->learns({some, some}) > 0;
@@ -45,9 +47,13 @@ Status ExchangePlugins::add_codec(const Part& part, plugin::Registry& registry) 
 
 Status ExchangePlugins::add_sync(const Part& part, plugin::Registry& registry) {
   DLHOST_ASSIGN(sync_, named<Sync>(part, registry));
-  const auto& [sync, actor] = sync_;
-  DLHOST_TRY(plugin::tried(actor, "traits", [&] { return declared_.sync.emplace().traits = sync->traits(); }));
-  return plugin::tried(actor, "neighbours", [&] { return declared_.sync->gossips = param::GroupSync::gossips(*sync); });
+  const Sync* sync = sync_.plugin.get();
+  Declared::Groups groups;
+  DLHOST_TRY(plugin::tried(sync_.actor, "traits", [&] { return groups.traits = sync->traits(); }));
+  DLHOST_TRY(
+      plugin::tried(sync_.actor, "neighbours", [&] { return groups.gossips = param::GroupSync::gossips(*sync); }));
+  declared_.sync = groups;
+  return {};
 }
 
 std::optional<ExchangePlugins> ExchangePlugins::make(const config::Job& job, plugin::Registry& registry,
