@@ -29,7 +29,7 @@ struct alignas(std::uint64_t) Awaited {
   static constexpr std::uint16_t nobody = 0xFFFF;
 
   What what = What::nothing;
-  std::uint16_t seat = nobody; // the awaited worker; several workers or none have no number
+  std::uint16_t seat = nobody; // the awaited worker; else several workers, or none
   std::uint32_t param = 0;     // number in the store
 
   bool is_of_param() const { return what >= What::param && what <= What::exchange; }

@@ -29,7 +29,6 @@ RunMemory::~RunMemory() = default;
 Status RunMemory::open(param::Post& post, AddressBook& address_book, Contact& contact) {
   post_ = &post;
   param::Store& store = session_.store();
-  places_ = layout_.memory(store);
   Seen& own = all_[number_];
   DLHOST_ASSIGN(own.board, post.allocate(places_->bytes));
   own.bytes = own.board.bytes();

@@ -29,8 +29,10 @@ class RunMemory {
   RunMemory(Session&, const WorkerLayout&, std::uint32_t number, bool sees_others);
   ~RunMemory();
 
+  // Computes places(). Requires: the store is laid out.
+  void lay_out() { places_ = layout_.memory(session_.store()); }
   // Takes the worker's own memory, and makes or maps its masters; lends both to the store. Adds the keys to the
-  // contact, by which others see this memory. Requires: the store is laid out, and nothing is allocated.
+  // contact, by which others see this memory. Requires: after lay_out(), and nothing is allocated.
   Status open(param::Post&, AddressBook&, Contact&);
   // Sees another worker's memory.
   Status see(std::uint32_t worker, const Contact&);

@@ -72,7 +72,8 @@ Status WorkerEnds::load() {
 // Credit: for each slice an update, a get and a look, or their answers, and its sums for two versions; orders of
 // leaders, and norms; exchanges with other server groups.
 Status WorkerEnds::open_post() {
-  const std::size_t workers = layout.map.workers(), slices = layout.memory(session.store()).slices.size();
+  memory.lay_out();
+  const std::size_t workers = layout.map.workers(), slices = this->slices().size();
   const std::size_t sums = session.updater().rule().partials.results().size();
   const std::size_t at_once = slices + 2 * param::RowPlan::least_places; // slices and sections
   const std::size_t exchanges =

@@ -34,7 +34,7 @@ struct WorkerEnds {
 
   // Loads the transports that the job names.
   Status load();
-  // Opens the post. Requires: the store is laid out.
+  // Lays out the memory and opens the post. Requires: the store is laid out.
   Status open_post();
   // Writes what a lost group had learned of a slice; returns the version that has it.
   using LearnedBy = std::function<std::optional<Version>(std::uint32_t group, const param::Slice&, std::span<float>)>;

@@ -127,7 +127,7 @@ std::string breach_of(const Drawn& drawn, const Exchange& exchange) {
       {!exchange.groups_go_on || (exchange.groups == Groups::gossip && !exchange.in_step && !exchange.workers_keep()),
        "nothing is lost with a group"},
       {!exchange.chooses_steps || exchange.by_step, "steps are chosen by step"},
-      {!handler.has_timer, "nobody calls a timer"}};
+      {!handler.has_timer, "core calls no timer"}};
   for (const auto& [holds, what] : rules)
     if (!holds) return what;
   return {};
