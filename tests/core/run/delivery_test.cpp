@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include <dlhost/partition.h>
 #include <gtest/gtest.h>
 
 #include "env/real_host.h"
