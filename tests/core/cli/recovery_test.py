@@ -38,6 +38,7 @@ class Recovery(Workers):
         super().setUp()
         self.draw = random.Random(f"{os.environ.get('DLHOST_SEED', '1')} {self.id()}")
         self.took: list[Took] = []
+        self.killed = 0  # the last one
 
     def kill_one(self, *, leader: bool = False, alone: bool = False, within: float = 0.3) -> None:
         """At some moment of its life; returns when steps are made again. `alone`: the others go on."""
@@ -49,6 +50,7 @@ class Recovery(Workers):
         begin = time.monotonic()
         victim = self.leader() if leader else self.draw.choice(sorted(victims))
         os.kill(victim, signal.SIGKILL)
+        self.killed = victim
         if alone:
             victims = {victim}
         self.until(lambda: not victims & set(self.workers().values()))
@@ -56,6 +58,12 @@ class Recovery(Workers):
         before = self.recorded()
         self.until(lambda: self.recorded() != before or self.over())
         self.took.append(Took(detected, time.monotonic() - begin))
+
+    def nothing_is_left(self) -> None:
+        """A leader that is killed after its run's end was the last process: the next one removes its folder."""
+        if self.killed and self.killed == self.leader():
+            self.run_job(PROCESSES, "--set=record.folder=next")
+        super().nothing_is_left()
 
     def were_in_time(self, what: str) -> None:
         """All kills so far."""
