@@ -98,7 +98,9 @@ Process::~Process() {
 }
 
 void Process::kill() {
-  if (!reap(false)) ::kill(number_, SIGKILL);
+  if (reap(false)) return;
+  is_killed_ = true;
+  ::kill(number_, SIGKILL);
 }
 
 bool Process::reap(bool wait) {
@@ -114,6 +116,7 @@ bool Process::reap(bool wait) {
 
 std::optional<std::string> Process::ended() {
   if (!reap(false)) return {};
+  if (WIFSIGNALED(*status_) && WTERMSIG(*status_) == SIGKILL && is_killed_) return "was killed by dlhost";
   if (WIFSIGNALED(*status_)) return killed_by(WTERMSIG(*status_));
   return concat("ended with exit status ", WEXITSTATUS(*status_));
 }

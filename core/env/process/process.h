@@ -29,7 +29,7 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   int number() const { return number_; }
-  // How it ended: "was killed by SIGTERM", "ended with exit status 1"; none: it runs.
+  // How it ended: "was killed by SIGTERM", "was killed by dlhost" (by kill()), "ended with exit status 1"; none: it runs.
   std::optional<std::string> ended();
   // Whether it has ended with this status, or by a signal that no person, pipe or out-of-memory killer sends.
   bool ended_by_fault(int status);
@@ -45,6 +45,7 @@ class Process {
 
   int number_;
   std::optional<int> status_;
+  bool is_killed_ = false; // by kill()
 };
 
 // Replaces this process' program by a new start of it (exec) with these arguments; appends its output to the file
