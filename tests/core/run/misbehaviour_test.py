@@ -135,6 +135,14 @@ class Misbehaviour(Trouble):
                 said = self.trouble(HANGS, "layer.data", "hangs", "read", 3, more)
                 self.assertRegex(said, r"plugin 'misbehaving' \(.*\) hangs in layer 'data', read, step \d")
 
+    def test_a_worker_that_stops_in_the_first_steps(self) -> None:
+        """Without recovery.timeout, the limit comes from the steps made; those of the wait itself do not count."""
+        more = ("layer.odd.who=worker", "topology.framework=allreduce", "topology.workers=2", "topology.run_as=processes",
+                "recovery.restarts=0")
+        said = self.trouble(1, "layer.odd", "stops", "compute_feature", 2, *(f"--set={change}" for change in more))
+        self.assertRegex(said, r"worker 1 hangs: it has shown no life for 1\d[.\d]* s in step 2, where it computes; .*\n"
+                               r"dlhost: worker 1 is gone: process \d+ was killed by dlhost\n")
+
     def test_a_source_that_declares_the_batch_axis(self) -> None:
         said = self.trouble(1, "layer.data", "well", "batch")
         self.assertRegex(said, r"job.toml:\d+:1: layer 'data': its output 'data' is 1x2 for a batch of 1 and 2x2 for a batch of 2, "

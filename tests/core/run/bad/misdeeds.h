@@ -50,6 +50,7 @@ enum class How {
   forks,          // and the child returns
   daemonizes,
   crashes_in_child,
+  stops, // the whole process, as SIGSTOP does
 };
 
 inline constexpr std::pair<std::string_view, How> hows[] = {
@@ -82,6 +83,7 @@ inline constexpr std::pair<std::string_view, How> hows[] = {
     {"forks", How::forks},
     {"daemonizes", How::daemonizes},
     {"crashes_in_child", How::crashes_in_child},
+    {"stops", How::stops},
 };
 
 [[noreturn]] inline void hang() {
@@ -189,6 +191,7 @@ inline void misbehave(How how) {
       throw std::runtime_error("the child did not end by SIGSEGV");
     return;
   }
+  case How::stops: std::raise(SIGSTOP); return;
   }
 }
 
