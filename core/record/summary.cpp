@@ -207,9 +207,12 @@ std::string summary_table(const Summary& summary, bool unicode) {
 }
 
 Status write_summary(Disk& disk, const RunFolder& folder, const Summary& summary) {
+  return disk.write_text(folder.file(file_name), summary_json(summary));
+}
+
+Status keep_summary(Disk& disk, const RunFolder& folder, const Summary& summary) {
   env::prepare_failure_note("", "", "");
-  const std::string path = folder.file(file_name);
-  DLHOST_TRY(disk.write_text(path, summary_json(summary)));
+  DLHOST_TRY(write_summary(disk, folder, summary));
   // Only a running or finished run may still end by a crash.
   if (summary.status != "running" && summary.status != "done") return {};
   constexpr std::string_view reason = "the reason";
@@ -218,6 +221,7 @@ Status write_summary(Disk& disk, const RunFolder& folder, const Summary& summary
   failed.reason = reason;
   const std::string text = summary_json(failed);
   const auto at = text.find(reason);
+  const std::string path = folder.file(file_name);
   const bool absolute = path.starts_with('/'); // a plugin may change the working folder
   env::prepare_failure_note(absolute ? path : concat(env::working_folder(), "/", path), text.substr(0, at),
                             text.substr(at + reason.size()));

@@ -67,9 +67,11 @@ struct Summary {
 std::string summary_json(const Summary&);
 std::string summary_table(const Summary&, bool unicode);
 
-// Writes summary.json into the run's folder. For a running or finished run it also prepares a failed summary, for a
-// crash of this process (env/process/failure_note.h).
+// Writes summary.json into the run's folder.
 Status write_summary(Disk&, const RunFolder&, const Summary&);
+// The same. For a running or finished run it also prepares a failed summary, for a crash of this process
+// (env/process/failure_note.h).
+Status keep_summary(Disk&, const RunFolder&, const Summary&);
 // The status in a run's summary.json; "running" if there is none yet.
 std::string status_told(Disk&, const std::string& run);
 

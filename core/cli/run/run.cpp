@@ -27,7 +27,7 @@ bool is_told_the_job(const RunOptions& options) {
   return !options.members.launched.empty() && options.members.rank.value_or(0) != 0;
 }
 
-Status lead(Context& context, const RunStart& beginning, config::Job job, run::Members& members) {
+Status lead(Context& context, const LeaderStart& beginning, config::Job job, run::Members& members) {
   Status status = run_to_its_end(context, beginning, std::move(job), &members);
   members.dismiss(context.host.clock());
   return status;
@@ -37,7 +37,7 @@ Status lead(Context& context, const RunStart& beginning, config::Job job, run::M
 Status lead_on(Context& context, const std::string& run, bool profile, run::Members& members) {
   DLHOST_ASSIGN(const std::string file, record::RunFolder::job_above(context.host.disk(), run));
   DLHOST_ASSIGN(auto job, load_job(context, file, {}));
-  return lead(context, {.resume = run, .succeeds = true, .profile = profile}, std::move(job), members);
+  return lead(context, {.run = {.resume = run, .inherits = true, .measures = profile}}, std::move(job), members);
 }
 
 Status run_job(Context& context, RunOptions options) {
@@ -62,12 +62,13 @@ Status run_job(Context& context, RunOptions options) {
     }
   }
   DLHOST_ASSIGN(const auto members, join_members(context, job, options.members));
-  const RunStart beginning{.resume = asked.resume,
-                           .take_over = options.take_over,
-                           .standby = options.standby,
-                           .profile = asked.profile,
-                           .accepts_data = asked.accepts_data,
-                           .verifies_data = asked.verifies_data};
+  const LeaderStart beginning{.run = {.resume = asked.resume,
+                                      .inherits = options.take_over >= 0,
+                                      .accepts_data = asked.accepts_data,
+                                      .verifies_data = asked.verifies_data,
+                                      .measures = asked.profile},
+                              .take_over = options.take_over,
+                              .standby = options.standby};
   if (!members) return run_to_its_end(context, beginning, std::move(job), nullptr);
   if (members->is_to_begin()) DLHOST_TRY(members->try_to_lead());
   if (!members->leads()) {

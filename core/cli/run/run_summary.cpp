@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "config/dump.h"
 #include "env/process/interrupt.h"
 #include "env/process/usage.h"
 #include "record/quantity.h"
@@ -15,17 +14,6 @@
 
 namespace dlhost::cli {
 namespace {
-
-const char* status_of(run::Ending ending) {
-  switch (ending) {
-  case run::Ending::finished: return "done";
-  case run::Ending::interrupted: return "interrupted";
-  case run::Ending::standing: return "running";
-  case run::Ending::diverged:
-  case run::Ending::failed: return "failed";
-  }
-  return "";
-}
 
 // Quotes a word for the shell.
 std::string shell_word(const std::string& word) {
@@ -91,47 +79,15 @@ std::string remark_of(const run::Outcome& outcome) {
 
 } // namespace
 
-record::Summary summary_of_start(run::Session& session, const record::RunFolder& folder) {
-  const config::Job& job = session.job();
-  record::Summary summary;
-  summary.status = "running";
-  summary.job_hash = config::job_hash(job);
-  if (const auto program = session.trainer(); program.ok()) summary.plan_hash = plan::hash((*program)->plan());
-  summary.versions = {{"dlhost", version_text()}, {job.train.device.type, session.device().description()}};
+void add_versions(record::Summary& summary, run::Session& session) {
+  summary.versions = {{"dlhost", version_text()}, {session.job().train.device.type, session.device().description()}};
   for (const auto& build : session.registry().builds())
     summary.versions.emplace_back(concat("plugin ", build.name), concat(build.version, "+", build.digest));
-  summary.job_name = job.name;
-  summary.folder = folder.path();
-  return summary;
 }
 
 void add_end(record::Summary& summary, const Context& context, run::Session& session, const run::Outcome& outcome) {
-  summary.status = status_of(outcome.ending);
-  summary.reason = outcome.reason;
   if (outcome.ending == run::Ending::interrupted && env::interrupted()) summary.reason = env::interrupted_by();
-  summary.steps = outcome.progress.step;
-  summary.epochs = outcome.progress.epoch;
-  summary.seconds = outcome.progress.seconds;
-  summary.validation = outcome.validation.metrics;
-  summary.test = outcome.test.metrics;
-  summary.validation_tables = outcome.validation.tables;
-  summary.test_tables = outcome.test.tables;
   summary.remark = remark_of(outcome);
-  if (outcome.best) summary.best = record::Summary::Best{outcome.best->metric, outcome.best->value, outcome.best->step};
-  if (outcome.progress.seconds > 0)
-    summary.items_per_second = static_cast<double>(outcome.progress.items) / outcome.progress.seconds;
-  summary.step_median = outcome.step_median;
-  summary.step_least = outcome.step_least;
-  summary.input_wait_seconds = outcome.load_seconds;
-  summary.workers = outcome.workers;
-  summary.contributions = outcome.arrivals.came;
-  summary.late_contributions = outcome.arrivals.late;
-  summary.encoded = outcome.encoded;
-  summary.factored = outcome.factored;
-  if (const auto& scale = outcome.loss_scale)
-    summary.loss_scale = record::Summary::LossScale{.value = scale->value, .skipped_steps = scale->skipped};
-  summary.unsaved_checkpoints = outcome.unsaved;
-  summary.started_rss_bytes = outcome.started_bytes;
   count_memory(summary);
   const auto checkpoint = newest(session, summary.folder);
   if (checkpoint && outcome.ending != run::Ending::finished)

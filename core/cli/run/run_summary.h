@@ -1,4 +1,4 @@
-// The contents of summary.json and the closing table: "running" at the start, the outcome at the end.
+// What only the process of a run knows for its summary: versions, memory, and the next commands.
 #pragma once
 
 #include "cli/command.h"
@@ -7,9 +7,8 @@
 
 namespace dlhost::cli {
 
-// The summary of a starting run: it remains if the process is killed.
-record::Summary summary_of_start(run::Session&, const record::RunFolder&);
-// Fills in the outcome and the next commands.
+void add_versions(record::Summary&, run::Session&);
+// Requires: the summary has the outcome.
 void add_end(record::Summary&, const Context&, run::Session&, const run::Outcome&);
 
 } // namespace dlhost::cli

@@ -1,9 +1,9 @@
 // The leader's standby: waits for the leader's end, and takes over if it was killed.
-#include <algorithm>
-
 #include "cli/run/succession.h"
 #include "env/process/lifeline.h"
 #include "env/process/process.h"
+#include "env/process/processes.h"
+#include "run/recovery/succession.h"
 
 namespace dlhost::cli {
 namespace {
@@ -13,20 +13,6 @@ struct StandbyOptions {
   int leader = 0;
 };
 
-// Waits for the workers to end: they may hold values that servers made since the last recovery point and take over
-// first. The lock does not help here: the dead leader may not have released it yet.
-void let_workers_go_first(Context& context, const std::string& run, int dead) {
-  constexpr Nanoseconds pause = 10'000'000, longest = 10'000'000'000;
-  const auto before = run::Leadership::told(context.host.disk(), run);
-  if (!before.ok()) return;
-  Clock& clock = context.host.clock();
-  const auto lives = [](const run::RunProcess& worker) { return env::runs(worker.process); };
-  for (const Nanoseconds end = clock.now() + longest; clock.now() < end; clock.sleep(pause)) {
-    const auto now = run::Leadership::told(context.host.disk(), run);
-    if (!now.ok() || now->process != dead || std::ranges::none_of(before->workers, lives)) return;
-  }
-}
-
 Status stand_by(Context& context, const StandbyOptions& options) {
   constexpr Nanoseconds pause = 3600'000'000'000;
   env::ignore_interrupts(); // the leader says when the run is over
@@ -35,7 +21,8 @@ Status stand_by(Context& context, const StandbyOptions& options) {
   std::optional<env::Watcher::End> end;
   while (!end) end = leader.await_end(pause);
   if (*end == env::Watcher::End::in_order) return {};
-  let_workers_go_first(context, options.run, options.leader);
+  env::RealProcesses processes;
+  run::let_workers_go_first(context.host, processes, options.run, options.leader);
   DLHOST_ASSIGN(auto succession, succeed(context, options.run, options.leader));
   return succession ? lead_instead(context, options.run, *std::move(succession)) : Status();
 }

@@ -4,8 +4,9 @@
 
 #include "env/process/launched.h"
 #include "env/process/process.h"
-#include "record/summary.h"
+#include "env/process/processes.h"
 #include "run/recovery/standby.h"
+#include "run/recovery/succession.h"
 
 namespace dlhost::cli {
 
@@ -16,24 +17,14 @@ std::vector<std::string> plugin_arguments(const Context& context) {
 }
 
 Result<std::optional<Succession>> succeed(Context& context, const std::string& run, int dead) {
-  constexpr Nanoseconds pause = 20'000'000, longest = 600'000'000'000;
-  Disk& disk = context.host.disk();
-  Clock& clock = context.host.clock();
   std::optional<env::Lifeline> standby;
-  const auto get_standby = [&]() -> Status {
+  env::RealProcesses processes;
+  DLHOST_ASSIGN(auto leadership, run::succeed(context.host, processes, run, env::host_name(), dead, [&]() -> Status {
     DLHOST_ASSIGN(standby, run::Standby::start(plugin_arguments(context), run));
     return {};
-  };
-  for (const Nanoseconds end = clock.now() + longest; clock.now() < end; clock.sleep(pause)) {
-    const bool is_over = record::status_told(disk, run) != "running";
-    if (is_over || !disk.exists(run::may_be_taken_over(run))) return std::optional<Succession>();
-    auto leadership = run::Leadership::take(disk, run, env::host_name(), {}, get_standby);
-    if (leadership.ok()) return std::optional(Succession{*std::move(leadership), *std::move(standby)});
-    if (leadership.status().code() != Code::exists) return leadership.status();
-    const auto now = run::Leadership::told(disk, run);
-    if (now.ok() && now->process != dead && !now->workers.empty()) return std::optional<Succession>();
-  }
-  return Status::timeout("the run in ", run, " has a new leader, which has not started yet");
+  }));
+  if (!leadership) return std::optional<Succession>();
+  return std::optional(Succession{*std::move(leadership), *std::move(standby)});
 }
 
 Status lead_instead(Context& context, const std::string& run, Succession succession) {

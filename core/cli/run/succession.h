@@ -1,8 +1,5 @@
-// How a process takes the place of a killed leader: a worker, or the leader's standby.
-//
-// The process that holds the lock of the run's folder leads. The others wait until the new leader has workers, because
-// it may be killed as well. The new leader starts its own standby before it is announced. So a run is lost only when
-// all its processes are gone.
+// The program of a new leader: the process that takes a killed leader's place (run/recovery/succession.h) becomes
+// `dlhost run`, with the run's lock and a standby of its own.
 #pragma once
 
 #include <optional>

@@ -59,6 +59,7 @@ int World::process() const { return running_ ? running_->process : 0; }
 int World::machine() const { return running_ ? process_of(running_->process).machine : 0; }
 bool World::lives() const { return !running_ || !process_of(running_->process).killed; }
 bool World::runs(int process) const { return process_of(process).tasks > 0; }
+bool World::lives(int process) const { return runs(process) && !process_of(process).killed; }
 
 // FNV-1a.
 void World::note(std::uint64_t what) {

@@ -48,6 +48,8 @@ class World {
   // False: no process was left.
   bool kill_all();
   bool runs(int process) const;
+  // False as well: it was killed, and its tasks have not ended yet.
+  bool lives(int process) const;
   // Runs `event` at that moment, outside of any task.
   void at(Nanoseconds moment, std::function<void()> event);
   // Runs `event` after so many turns of tasks, counted from now; a turn ends when its task waits. One event at a time.

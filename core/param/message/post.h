@@ -214,6 +214,7 @@ class Post {
   Status hear_gone(std::uint32_t seat, EndpointBuffers&, MessageHandler&);
   void drop_letters(std::uint32_t seat, EndpointBuffers&);
   Status receive(const Completion&, EndpointBuffers&, MessageHandler&);
+  bool is_any_out_of_reach() const; // of the other workers
   Status open_bundle(std::span<const std::byte>, std::uint32_t from, MessageHandler&);
   Status open_letter(const BundleReader::Entry&, std::uint32_t from, MessageHandler&);
   std::uint32_t seat_of(PeerId, const EndpointBuffers&) const; // the number of seats: the peer is unknown

@@ -108,12 +108,20 @@ Status Post::receive(const Completion& completion, EndpointBuffers& line, Messag
   const auto bytes = room.first(std::min(completion.bytes, room.size()));
   const std::uint32_t seat = seat_of(completion.peer, line);
   Status status;
-  if (seat == peers_.size())
+  if (seat == peers_.size() && is_any_out_of_reach())
+    ++stale_; // of a worker that died before this one, which joins a running run, could connect to it
+  else if (seat == peers_.size())
     status = Status::corrupt("a message from an unknown peer has arrived at seat ", seat_);
   else
     status = &line == far_.get() ? open_bundle(bytes, seat, taker) : open_letter({bytes, {}}, seat, taker);
   DLHOST_TRY(line.endpoint->post_recv(room, completion.cookie));
   return status;
+}
+
+bool Post::is_any_out_of_reach() const {
+  for (std::uint32_t seat = 0; seat < peers_.size(); ++seat)
+    if (seat != seat_ && !peers_[seat].connected) return true;
+  return false;
 }
 
 Status Post::open_bundle(std::span<const std::byte> bytes, std::uint32_t from, MessageHandler& taker) {

@@ -47,8 +47,8 @@ class SharedParams : public SharedLayout {
   virtual void beat() = 0;
   // Each worker's own tensors, which a resumed run needs; empty if the servers have all. Requires: no worker computes.
   virtual std::vector<std::vector<TensorPlace>> own_values() = 0;
-  // The params of each other server group, for groups whose servers are all on the leader's machine. Requires: no
-  // worker computes; called by the run's leader.
+  // The params of each other server group that is not lost, for groups whose servers are all on the leader's machine.
+  // Requires: no worker computes; called by the run's leader.
   virtual std::vector<std::vector<TensorPlace>> values_elsewhere() = 0;
 };
 

@@ -4,12 +4,6 @@
 #include "run/membership/meeting_folder.h"
 
 namespace dlhost::run {
-namespace {
-
-// Names the run's folder, in which workers may go on should the leader be killed.
-std::string will_in(const std::string& folder) { return folder + "/will"; }
-
-} // namespace
 
 Result<std::unique_ptr<WorkerPool>> ProcessPool::make(Session& leader) {
   std::unique_ptr<ProcessPool> pool(new ProcessPool(leader));
@@ -43,7 +37,7 @@ std::vector<RunProcess> ProcessPool::processes() {
 }
 
 Status ProcessPool::bequeath(const std::string& run) {
-  return leader_.host().disk().write_text(will_in(folder_->path()), run);
+  return MeetingFolder::bequeath(leader_.host().disk(), folder_->path(), run);
 }
 
 Status ProcessPool::work(Host& host, plugin::Registry& registry, const config::Job& job, const std::string& folder,
@@ -62,20 +56,8 @@ Status ProcessPool::work(Host& host, plugin::Registry& registry, const config::J
   };
   FolderAddressBook address_book(host, folder, posting, leader_is_there, end,
                                  posting.by_leader ? std::optional(joins) : std::nullopt);
-  std::optional<Follower> follower;
-  follower.emplace([&](std::uint32_t turn) { return Session::open(host, registry, job, Purpose::training, turn); },
-                   address_book, seat);
-  Status status = follower->run();
-  if (!status.ok()) {
-    status = std::move(status).at("worker ", seat);
-    address_book.fail(status);
-  }
-  for (Follower* outlived : {&*follower, static_cast<Follower*>(nullptr)}) {
-    if (!outlived) follower.reset(); // the leader may die over that as well
-    if (!leader_is_there().ok())
-      if (const auto will = host.disk().read_text(will_in(folder)); will.ok()) return outlives(*will, outlived);
-  }
-  return status;
+  const auto open = [&](std::uint32_t turn) { return Session::open(host, registry, job, Purpose::training, turn); };
+  return run::work(host, {folder, seat, open, leader_is_there, outlives}, address_book);
 }
 
 } // namespace dlhost::run

@@ -1,15 +1,14 @@
 // Workers that are processes of this machine, `dlhost worker FOLDER SEAT LEADER`. Each has its own sources and plugins.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <vector>
 
 #include "env/temporary_folder.h"
 #include "run/coordinator/worker_pool.h"
+#include "run/coordinator/worker_process.h"
 #include "run/coordinator/worker_processes.h"
 #include "run/membership/folder_address_book.h"
-#include "run/worker/follower.h"
 
 namespace dlhost::run {
 
@@ -27,9 +26,7 @@ class ProcessPool final : public WorkerPool, private Replaceable {
   Status part() override;
   std::string fate(std::uint32_t seat) override { return processes_->fate(seat); }
 
-  // Called in a worker whose leader is gone, if the run may continue. `run`: the run's folder. The Follower: the worker
-  // in its last state; null if that is destroyed already.
-  using Outlives = std::function<Status(const std::string& run, Follower*)>;
+  using Outlives = decltype(WorkerProcess::outlives);
   // The work of such a process. `leader`: the id of the process that started it. `joins`: the number of the group with
   // which it joins a running run (Admissions), 0: it begins with all others.
   static Status work(Host&, plugin::Registry&, const config::Job&, const std::string& folder, std::uint32_t seat,

@@ -12,6 +12,7 @@ namespace dlhost::run {
 namespace {
 
 std::string posting_in(const std::string& folder) { return folder + "/posting.json"; }
+std::string will_in(const std::string& folder) { return folder + "/will"; }
 std::string failure_in(const std::string& folder) { return folder + "/failed.json"; }
 
 } // namespace
@@ -77,6 +78,14 @@ void MeetingFolder::fail(Disk& disk, const std::string& folder, const Status& st
 
 Status MeetingFolder::forget_failure(Disk& disk, const std::string& folder) {
   return disk.exists(failure_in(folder)) ? disk.remove(failure_in(folder)) : Status();
+}
+
+Status MeetingFolder::bequeath(Disk& disk, const std::string& folder, const std::string& run) {
+  return disk.write_text(will_in(folder), run);
+}
+
+Result<std::string> MeetingFolder::bequeathed(Disk& disk, const std::string& folder) {
+  return disk.read_text(will_in(folder));
 }
 
 } // namespace dlhost::run

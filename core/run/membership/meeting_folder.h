@@ -32,6 +32,10 @@ class MeetingFolder {
   static void fail(Disk&, const std::string& folder, const Status&);
   static Status forget_failure(Disk&, const std::string& folder);
 
+  // Should the leader be killed, workers may continue the run in that folder. Errors: not_found: they may not.
+  static Status bequeath(Disk&, const std::string& folder, const std::string& run);
+  static Result<std::string> bequeathed(Disk&, const std::string& folder);
+
   // A reason as text, for the file and for other machines, and back.
   static std::string words_of(const Status&);
   static Status status_of(const std::string& words);

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "env/file_lock.h"
 #include "env/json_text.h"
-#include "env/process/process.h"
 #include "env/secret.h"
 #include "record/json_fault.h"
 
@@ -15,17 +15,18 @@ std::string words_of(const std::string& run) { return lock_of(run) + ".json"; }
 
 } // namespace
 
-Result<Leadership> Leadership::take(Disk& disk, const std::string& run, const std::string& host,
-                                    const std::string& membership, const std::function<Status()>& before) {
-  DLHOST_ASSIGN(auto lock, env::FileLock::take(lock_of(run)));
+Result<Leadership> Leadership::take(Disk& disk, env::Processes& processes, const std::string& run,
+                                    const std::string& host, const std::string& membership,
+                                    const std::function<Status()>& before) {
+  DLHOST_ASSIGN(auto lock, processes.lock(lock_of(run)));
   const auto leader = told(disk, run);
   if (lock) {
     if (before) DLHOST_TRY(before());
     const bool is_said = !membership.empty() || !leader.ok();
-    Leadership leadership(disk, run, *std::move(lock), env::to_text(env::draw_secret()),
+    Leadership leadership(disk, run, std::move(lock), env::to_text(env::draw_secret()),
                           is_said ? membership : leader->membership);
     DLHOST_TRY(leadership.tell(
-        {.host = host, .process = env::own_process(), .past = leader.ok() ? leader->past : Recovery::Past()}));
+        {.host = host, .process = processes.own(), .past = leader.ok() ? leader->past : Recovery::Past()}));
     return leadership;
   }
   return Status::exists("the run in ", run, " goes on: process ", leader.ok() ? leader->process : 0, " of ",
@@ -33,17 +34,18 @@ Result<Leadership> Leadership::take(Disk& disk, const std::string& run, const st
                         "` lets it save and end");
 }
 
-Result<Leadership> Leadership::adopt(Disk& disk, const std::string& run, int descriptor) {
+Result<Leadership> Leadership::adopt(Disk& disk, env::Processes& processes, const std::string& run, int handed_over) {
   DLHOST_ASSIGN(auto before, told(disk, run));
-  DLHOST_ASSIGN(auto lock, env::FileLock::adopt(descriptor, lock_of(run)));
+  DLHOST_ASSIGN(auto lock, processes.adopt(handed_over, lock_of(run)));
   return Leadership(disk, run, std::move(lock), std::move(before.mark), std::move(before.membership));
 }
 
-Result<Leadership> Leadership::await(Disk& disk, Clock& clock, const std::string& run, const std::string& host,
-                                     const std::string& membership, Nanoseconds limit) {
+Result<Leadership> Leadership::await(Host& host, env::Processes& processes, const std::string& run,
+                                     const std::string& machine, const std::string& membership, Nanoseconds limit) {
   constexpr Nanoseconds between = 20'000'000;
+  Clock& clock = host.clock();
   for (const Nanoseconds end = clock.now() + limit;; clock.sleep(between)) {
-    auto taken = take(disk, run, host, membership);
+    auto taken = take(host.disk(), processes, run, machine, membership);
     if (taken.ok() || taken.status().code() != Code::exists || clock.now() >= end) return taken;
   }
 }

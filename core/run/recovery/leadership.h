@@ -6,12 +6,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <dlhost/host.h>
 
-#include "env/file_lock.h"
+#include "env/process/processes.h"
 #include "run/recovery/recovery.h"
 #include "run/recovery/run_process.h"
 
@@ -31,14 +32,14 @@ class Leadership {
   // Takes the lead and writes leader.json, without workers. An empty `membership` keeps the last one. `before` is
   // called when the lock is held, before leader.json is written. Errors: Code::exists: another process leads; the
   // message names it.
-  static Result<Leadership> take(Disk&, const std::string& run, const std::string& host,
+  static Result<Leadership> take(Disk&, env::Processes&, const std::string& run, const std::string& host,
                                  const std::string& membership = {}, const std::function<Status()>& before = nullptr);
   // The same, but waits up to `limit` for the present leader to notice that it is out. Errors: Code::exists after that.
-  static Result<Leadership> await(Disk&, Clock&, const std::string& run, const std::string& host,
+  static Result<Leadership> await(Host&, env::Processes&, const std::string& run, const std::string& machine,
                                   const std::string& membership, Nanoseconds limit);
   // Takes over the lock from hand_over(), in the next program that this process executes.
-  static Result<Leadership> adopt(Disk&, const std::string& run, int descriptor);
-  Result<int> hand_over() { return lock_.hand_over(); }
+  static Result<Leadership> adopt(Disk&, env::Processes&, const std::string& run, int handed_over);
+  Result<int> hand_over() { return lock_->hand_over(); }
   Status tell(const Leader&);
   // Reads leader.json; an empty Leader if there is none.
   static Result<Leader> told(Disk&, const std::string& run);
@@ -47,12 +48,13 @@ class Leadership {
   static constexpr const char* file_name = "leader"; // in the run's folder
 
  private:
-  Leadership(Disk& disk, const std::string& run, env::FileLock lock, std::string mark, std::string membership)
+  using Lock = std::unique_ptr<env::Processes::Lock>;
+  Leadership(Disk& disk, const std::string& run, Lock lock, std::string mark, std::string membership)
       : disk_(&disk), run_(run), lock_(std::move(lock)), mark_(std::move(mark)), membership_(std::move(membership)) {}
 
   Disk* disk_;
   std::string run_;
-  env::FileLock lock_;
+  Lock lock_;
   std::string mark_, membership_;
 };
 

@@ -9,8 +9,6 @@ constexpr Nanoseconds to_come_up = 30'000'000'000;
 
 } // namespace
 
-std::string may_be_taken_over(const std::string& run) { return run + "/may-be-taken-over"; }
-
 Result<env::Lifeline> Standby::start(const std::vector<std::string>& plugins, const std::string& run) {
   std::vector<std::string> arguments = plugins;
   arguments.insert(arguments.end(), {"standby", run, concat(env::own_process())});

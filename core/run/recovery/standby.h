@@ -1,5 +1,5 @@
 // The standby process of a leader whose workers are processes: it waits for the leader's end and takes its place if it
-// was killed (cli/run/succession.h). Workers can also take over, but not between two attempts, when the leader has
+// was killed (succession.h). Workers can also take over, but not between two attempts, when the leader has
 // ended them and not yet started others. So the leader keeps a standby for as long as it leads, and replaces a lost
 // one.
 #pragma once
@@ -14,10 +14,6 @@
 #include "env/process/lifeline.h"
 
 namespace dlhost::run {
-
-// While this file is in the run's folder, other processes may take over a run whose leader is gone. The leader removes
-// it when it ends the run itself: at the run's end, on a second Ctrl-C, or after a crash of its code.
-std::string may_be_taken_over(const std::string& run);
 
 class Standby {
  public:

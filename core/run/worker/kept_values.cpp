@@ -90,7 +90,8 @@ std::vector<std::vector<param::TensorPlace>> KeptValues::of_server_groups() {
   const std::uint32_t machine = map.machine_of(ends_.number);
   for (std::uint32_t group = 0; group < alignment_.groups(); ++group) {
     const auto is_far = [&](std::uint32_t worker) { return map.machine_of(worker) != machine; };
-    if (group == ends_.layout.place.server_group || std::ranges::any_of(map.servers_of(group), is_far)) continue;
+    if (group == ends_.layout.place.server_group || lost_.lacks(group)) continue;
+    if (std::ranges::any_of(map.servers_of(group), is_far)) continue;
     auto& values = all.emplace_back();
     for (const auto& param : ends_.session.store().params()) {
       if (!param->updated) continue;

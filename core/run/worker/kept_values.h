@@ -8,6 +8,7 @@
 #include "param/file/checkpoint.h"
 #include "run/memory/gathered.h"
 #include "run/worker/alignment.h"
+#include "run/worker/lost_groups.h"
 #include "run/worker/salvage.h"
 #include "run/worker/worker_ends.h"
 
@@ -15,11 +16,11 @@ namespace dlhost::run {
 
 class KeptValues {
  public:
-  KeptValues(WorkerEnds& ends, const Alignment& alignment, const Salvage& salvage)
-      : ends_(ends), alignment_(alignment), salvage_(salvage) {}
+  KeptValues(WorkerEnds& ends, const LostGroups& lost, const Alignment& alignment, const Salvage& salvage)
+      : ends_(ends), lost_(lost), alignment_(alignment), salvage_(salvage) {}
   // Of each worker; empty: the servers have all.
   std::vector<std::vector<param::TensorPlace>> of_workers();
-  // Of each other server group whose masters this worker sees.
+  // Of each other server group that is not lost, and whose masters this worker sees.
   std::vector<std::vector<param::TensorPlace>> of_server_groups();
 
  private:
@@ -29,6 +30,7 @@ class KeptValues {
   std::span<std::byte> newest_history(std::uint32_t server_group, std::size_t param, std::size_t slot);
 
   WorkerEnds& ends_;
+  const LostGroups& lost_;
   const Alignment& alignment_;
   const Salvage& salvage_;
   Gathered gathered_;

@@ -20,6 +20,10 @@ class LostGroups {
   bool any() const;
   bool has(std::uint32_t server_group) const; // one of its workers at least
   bool has_all(std::uint32_t server_group) const;
+  // It is lost, or its new processes have not got their values yet. Requires: this worker leads the run.
+  bool lacks(std::uint32_t server_group) const {
+    return has(server_group) || (admission_ && admission_->server_group == server_group);
+  }
   bool is_lost(std::uint32_t worker) const { return lost_[worker]; }
   std::uint64_t count() const { return count_; } // so far
 

@@ -14,7 +14,7 @@ Worker::Worker(Session& session, AddressBook& book, plan::ExchangePlugins plugin
             session.exchange().versions_outlive || (session.exchange().groups_go_on && book.admissions())),
       exchange_(ends_.layout.exchange), map_(ends_.layout.map), number_(number),
       lost_(ends_, exchange_.groups_go_on && book.admissions()), alignment_(ends_, lost_),
-      position_(ends_, lost_, alignment_), salvage_(ends_), kept_(ends_, alignment_, salvage_),
+      position_(ends_, lost_, alignment_), salvage_(ends_), kept_(ends_, lost_, alignment_, salvage_),
       ledgers_(ends_, [this](std::uint32_t group) { return lost_.has(group); }), states_(ends_),
       liveness_(ends_, lost_), peers_(ends_, liveness_, stopped_), idle_(map_.workers()) {
   lost_.on_replaced = [this](std::uint32_t worker) { liveness_.forget(worker); };

@@ -78,7 +78,8 @@ struct Simulated {
   std::map<std::uint64_t, double> losses;           // per step; of a repeated step, the last
   std::vector<Measured> measured;                   // in order of time, with those of repeated steps
   std::map<std::string, std::vector<float>> params; // in the plain layout
-  // The params of each other server group, except groups with a server on another machine than the leader's.
+  // The params of each other server group, except groups that are lost at the end, and groups with a server on another
+  // machine than the leader's.
   std::vector<std::map<std::string, std::vector<float>>> elsewhere;
   // Own values and histories, of each worker that has such.
   std::vector<std::map<std::string, std::vector<float>>> own_values;

@@ -63,7 +63,7 @@ TEST_F(BalanceTest, AStepTakesLessTimeAndIsTheSame) {
   const tools::SimulationSpec spec{.seed = 3, .paces = {3, 3, 1}};
   const auto even = simulate(small_job(), uneven, spec), balanced = simulate(small_job(), settings, spec);
   EXPECT_TRUE(std::ranges::any_of(balanced.told, [](const std::string& line) {
-    return line.find("goes on with 5, 5, 2 rows") != std::string::npos;
+    return line.find("(5, 5, 2 rows) from step") != std::string::npos;
   })) << history_of(balanced);
   ASSERT_EQ(balanced.losses.size(), even.losses.size());
   for (const auto& [step, loss] : even.losses) EXPECT_NEAR(balanced.losses.at(step), loss, 1e-5 * std::abs(loss));

@@ -30,8 +30,9 @@ namespace {
 TEST(Leadership, IsWhatWasToldLast) {
   const test::TemporaryFolder folder;
   env::PosixDisk disk;
+  env::RealProcesses processes;
   for (int kills = 0; kills < 40; ++kills) {
-    auto leadership = Leadership::take(disk, folder.path(), "here");
+    auto leadership = Leadership::take(disk, processes, folder.path(), "here");
     ASSERT_TRUE(leadership.ok()) << leadership.status().message();
     const pid_t self = ::getpid(), child = ::fork();
     ASSERT_GE(child, 0);
@@ -56,10 +57,11 @@ TEST(Leadership, IsWhatWasToldLast) {
 TEST(Leadership, IsOfTheMembershipThatTheRunBeganIn) {
   const test::TemporaryFolder folder;
   env::PosixDisk disk;
-  ASSERT_TRUE(Leadership::take(disk, folder.path(), "here", "one").ok());
-  ASSERT_TRUE(Leadership::take(disk, folder.path(), "there").ok()); // without a membership
+  env::RealProcesses processes;
+  ASSERT_TRUE(Leadership::take(disk, processes, folder.path(), "here", "one").ok());
+  ASSERT_TRUE(Leadership::take(disk, processes, folder.path(), "there").ok()); // without a membership
   EXPECT_EQ(Leadership::told(disk, folder.path())->membership, "one");
-  ASSERT_TRUE(Leadership::take(disk, folder.path(), "here", "two").ok());
+  ASSERT_TRUE(Leadership::take(disk, processes, folder.path(), "here", "two").ok());
   EXPECT_EQ(Leadership::told(disk, folder.path())->membership, "two");
 }
 

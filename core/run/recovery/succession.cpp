@@ -1,0 +1,41 @@
+#include "run/recovery/succession.h"
+
+#include <algorithm>
+
+#include "record/summary.h"
+
+namespace dlhost::run {
+
+std::string may_be_taken_over(const std::string& run) { return run + "/may-be-taken-over"; }
+
+Result<std::optional<Leadership>> succeed(Host& host, env::Processes& processes, const std::string& run,
+                                          const std::string& machine, int dead,
+                                          const std::function<Status()>& get_standby) {
+  constexpr Nanoseconds pause = 20'000'000, longest = 600'000'000'000;
+  Disk& disk = host.disk();
+  Clock& clock = host.clock();
+  for (const Nanoseconds end = clock.now() + longest; clock.now() < end; clock.sleep(pause)) {
+    const bool is_over = record::status_told(disk, run) != "running";
+    if (is_over || !disk.exists(may_be_taken_over(run))) return std::optional<Leadership>();
+    auto leadership = Leadership::take(disk, processes, run, machine, {}, get_standby);
+    if (leadership.ok()) return std::optional(*std::move(leadership));
+    if (leadership.status().code() != Code::exists) return leadership.status();
+    const auto now = Leadership::told(disk, run);
+    if (now.ok() && now->process != dead && !now->workers.empty()) return std::optional<Leadership>();
+  }
+  return Status::timeout("the run in ", run, " has a new leader, which has not started yet");
+}
+
+void let_workers_go_first(Host& host, env::Processes& processes, const std::string& run, int dead) {
+  constexpr Nanoseconds pause = 10'000'000, longest = 10'000'000'000;
+  const auto before = Leadership::told(host.disk(), run);
+  if (!before.ok()) return;
+  Clock& clock = host.clock();
+  const auto lives = [&](const RunProcess& worker) { return processes.runs(worker.process); };
+  for (const Nanoseconds end = clock.now() + longest; clock.now() < end; clock.sleep(pause)) {
+    const auto now = Leadership::told(host.disk(), run);
+    if (!now.ok() || now->process != dead || std::ranges::none_of(before->workers, lives)) return;
+  }
+}
+
+} // namespace dlhost::run
