@@ -11,7 +11,7 @@ FILL = {"run": "#e3f0ff", "program": "#fff3d6", "param": "#e6f6e6", "memory": "#
 
 # Of each process, from top to bottom: what a box is called, its file below core/, and its colour. A row may have two.
 LEADER = [
-    [("JobRun: attempts of a run", "cli/run/job_run", "run")],
+    [("Coordinator: attempts of a run", "run/coordinator/coordinator", "run")],
     [("Training: the loop of steps", "run/coordinator/training", "run")],
     [("Workers: all of them", "run/coordinator/workers", "run"), ("WorkerPool", "run/coordinator/worker_pool", "run")],
     [("Session: device, sources, store", "run/session/session", "run")],

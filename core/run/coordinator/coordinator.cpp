@@ -143,7 +143,7 @@ Status Coordinator::rearrange() {
   return refuse(status);
 }
 
-// Nobody asked for it: the first group has warmed up, the workers' shares or the members have changed.
+// Without a request: the first group has warmed up, or the workers' shares or the members have changed.
 Status Coordinator::continue_rearranged() {
   environment_.terminal().write(arrangement(steps_));
   const auto before = std::exchange(unbalanced_, std::nullopt);

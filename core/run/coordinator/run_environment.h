@@ -1,5 +1,5 @@
-// Where a run takes place, for its coordinator: the process of `dlhost run` (cli/run/job_run), or a process of a
-// simulated world (tools/simulate/simulated_leader). All that differs between the two stands here.
+// The environment of a run's coordinator: the process of `dlhost run` (cli/run/job_run), or a process of a simulated
+// world (tools/simulate/simulated_run). All that differs between the two stands here.
 //
 // Thread: the coordinator's, except host() and interrupt().
 #pragma once
@@ -63,7 +63,7 @@ class RunEnvironment {
   // Adds what only this process knows: versions at the start; memory and the next commands at the end.
   virtual void add_start(record::Summary&, Session&) = 0;
   virtual void add_end(record::Summary&, Session&, const Outcome&) = 0;
-  // Also hears of each step and evaluation. Null: nobody else does.
+  // An observer of each step and evaluation, beside the records. Null: there is none.
   virtual Observer* observer() { return nullptr; }
   // The run is over and all is written. `steps`: the number of steps of the last attempt.
   virtual Status end(Session&, Training&, const record::RunFolder&, const Outcome&, std::uint64_t steps) = 0;

@@ -1,4 +1,4 @@
-// What a run's summary says of its training: "running" at the start, the outcome at the end.
+// The part of a run's summary that describes its training: "running" at the start, the outcome at the end.
 #pragma once
 
 #include "record/summary.h"
