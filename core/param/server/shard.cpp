@@ -1,7 +1,6 @@
 #include "param/server/shard.h"
 
 #include <algorithm>
-#include <functional>
 
 namespace dlhost::param {
 namespace {
@@ -12,15 +11,13 @@ constexpr std::size_t choices_ahead = 64; // of the slice with the lowest versio
 } // namespace
 
 Shard::Shard(ShardSetup setup)
-    : setup_(std::move(setup)), clients_{.first = setup_.contributors.front().group,
-                                         .groups = setup_.groups,
-                                         .workers =
-                                             static_cast<std::uint32_t>(setup_.contributors.size() / setup_.groups)},
-      in_(setup_.contributors.size(), true), traits_(setup_.handlers.job.consistency->traits()),
+    : setup_(std::move(setup)), contributors_(std::move(setup_.contributors), setup_.groups),
+      traits_(setup_.handlers.job.consistency->traits()),
       kind_(setup_.handlers.job.consistency->plan(0, 0).send_delta ? ContributionKind::delta : ContributionKind::dense),
-      choices_(traits_.by_step ? choices_ahead : 0), forgotten_(in_.size()), late_weights_(in_.size()) {
-  for (Choice& choice : choices_) choice.members.reserve(in_.size());
-  if (!setup_.published.empty()) published_.emplace(setup_.published, in_.size());
+      choices_(traits_.by_step ? choices_ahead : 0), forgotten_(contributors_.size()),
+      late_weights_(contributors_.size()) {
+  for (Choice& choice : choices_) choice.members.reserve(contributors_.size());
+  if (!setup_.published.empty()) published_.emplace(setup_.published, contributors_.size());
   if (kind_ == ContributionKind::delta) {
     setup_.updater = &addition_;
     setup_.update_settings = {};
@@ -36,7 +33,7 @@ Result<std::unique_ptr<Shard>> Shard::make(ShardSetup setup) {
   DLHOST_TRY(shard->make_room());
   shard->find_peers();
   DLHOST_TRY(shard->make_sync());
-  shard->gradients_.resize(shard->setup_.contributors.size() + 1);
+  shard->gradients_.resize(shard->contributors_.size() + 1);
   return shard;
 }
 
@@ -45,7 +42,7 @@ Status Shard::make_sync() {
   std::vector<const Slice*> owned;
   for (const Owned& one : owned_) owned.push_back(one.slice);
   if (sums_gradients()) {
-    DLHOST_ASSIGN(sums_, GradientSums::make(setup_.sync->neighbours, *setup_.store, owned, setup_.contributors.size()));
+    DLHOST_ASSIGN(sums_, GradientSums::make(setup_.sync->neighbours, *setup_.store, owned, contributors_.size()));
   } else {
     if (setup_.sync->mends && !setup_.versions_outlive)
       setup_.sync->publish = [this](std::size_t which, Version version, std::uint64_t place) {
@@ -57,10 +54,19 @@ Status Shard::make_sync() {
 }
 
 Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
-  const std::size_t contributors = setup_.contributors.size();
+  const std::size_t contributors = contributors_.size();
   owned_by_slice_[slice.id] = owned_.size();
   const Handler& handler = setup_.handlers.of(slice.param);
-  Owned owned{.slice = &slice, .handler = &handler, .traits = handler.consistency->traits()};
+  Owned owned{.slice = &slice,
+              .versions = SliceVersions({.slice = &slice,
+                                         .param = setup_.store->params()[slice.param].get(),
+                                         .masters = setup_.masters,
+                                         .contributors = contributors,
+                                         .machines = contributors_.machines(),
+                                         .surviving = published_ ? &*published_ : nullptr,
+                                         .each_outlives = setup_.versions_outlive}),
+              .handler = &handler,
+              .traits = handler.consistency->traits()};
   owned.held.reserve(contributors);
   owned.seen.reserve(contributors);
   owned.waiting.reserve(contributors);
@@ -68,9 +74,6 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   owned.asked.reserve(3 * contributors); // of each: a look, a settle at the end of a step, a settle before a pause
   owned.own.resize(owned.traits.own_words + contributors * owned.traits.words_each);
   owned.accepted.resize(contributors);
-  owned.applied.resize(contributors);
-  owned.read.assign(contributors, owned.current);
-  owned.shown.resize(1 + std::ranges::max(setup_.contributors, {}, &Contributor::machine).machine);
   if (setup_.codec.coding && setup_.codec.coding->of(slice.id)) {
     DLHOST_ASSIGN(owned.decoder, Decoder::make(setup_.codec, slice));
   }
@@ -89,7 +92,7 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
 
 Status Shard::prepare_updates(Owned& owned, const Updater::Rule& rule) {
   const Slice& slice = *owned.slice;
-  const std::size_t contributors = setup_.contributors.size();
+  const std::size_t contributors = contributors_.size();
   Param& param = *setup_.store->params()[slice.param];
   SliceUpdate::Histories histories(setup_.masters->copies().histories);
   for (std::size_t copy = 0; copy < histories.size(); ++copy)
@@ -142,17 +145,13 @@ void Shard::begin(const StartPoint& beginning) {
   if (sync_) sync_->begin(beginning);
   if (sums_) sums_->begin();
   for (auto& owned : owned_) {
-    owned.version = beginning.version_of(owned.slice->id);
+    const Version version = beginning.version_of(owned.slice->id);
     owned.exchanged = owned.aligns = false;
     owned.sum = Owned::Sum::none;
-    if (owned.sums) owned.sums->begin(owned.version);
-    owned.current = owned.history = 0;
-    std::ranges::fill(owned.read, owned.current);   // workers read the start values without a `get`
-    std::ranges::fill(owned.shown, owned.revision); // all machines begin with the same values
+    if (owned.sums) owned.sums->begin(version);
     const auto& steps = beginning.steps_of(owned.slice->id);
-    for (std::size_t c = 0; c < owned.accepted.size(); ++c)
-      owned.accepted[c] = steps.at(clients_.first_contributor() + c);
-    owned.applied = owned.accepted;
+    for (std::size_t c = 0; c < owned.accepted.size(); ++c) owned.accepted[c] = steps.at(contributors_.number_of(c));
+    owned.versions.begin(version, owned.accepted);
     // A worker whose step is in the start values must not wait for a version that is made without it.
     for (std::size_t c = 0; traits_.by_step && c < forgotten_.size(); ++c)
       forgotten_[c] = std::max(forgotten_[c], owned.accepted[c]);
@@ -168,7 +167,7 @@ void Shard::put(Owned& owned) {
   SliceState state = this->state(owned, 0);
   owned.handler->consistency->on_put(state);
   setup_.activity->leave();
-  if (published_) published_->clear(owned.slice->id);
+  owned.versions.unpublish();
   if (!sync_ || !sync_->is_joining()) publish(owned);
 }
 
@@ -177,7 +176,7 @@ Status Shard::keep_ledger(std::unique_ptr<LogFile> file, std::uint32_t server, c
   std::vector<Ledger::Owned> slices;
   for (const Owned& owned : owned_)
     slices.push_back({owned.slice, setup_.store->params()[owned.slice->param]->declared.name});
-  parts_.reserve(Ledger::most_parts(setup_.contributors.size()));
+  parts_.reserve(Ledger::most_parts(contributors_.size()));
   ledger_.emplace(
       std::move(file), std::move(slices), beginning.steps.size(),
       Ledger::Keeping{.server = server, .at_once = published_ && setup_.versions_outlive, .summed = setup_.alike});
@@ -187,26 +186,18 @@ Status Shard::keep_ledger(std::unique_ptr<LogFile> file, std::uint32_t server, c
 
 SliceState Shard::state(Owned& owned, std::size_t contributor) const {
   return {.slice = owned.slice->id,
-          .version = owned.version,
+          .version = owned.versions.newest(),
           .groups = setup_.groups,
-          .contributors = static_cast<std::uint32_t>(std::ranges::count(in_, true)),
-          .expected = static_cast<std::uint32_t>(setup_.contributors.size()),
+          .contributors = contributors_.makers(),
+          .expected = static_cast<std::uint32_t>(contributors_.size()),
           .from = static_cast<std::uint32_t>(contributor),
           .folded = owned.folded ? owned.folded->weight() : 0,
           .held = owned.seen,
           .own = owned.own};
 }
 
-Result<std::size_t> Shard::contributor(const Message& message) const { return param::contributor(message, clients_); }
-
 Status Shard::take(const Message& message) {
-  if (message.word == Word::leave) {
-    DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
-    if (!clients_.is_led_by(message.seat, message.group))
-      return Status::corrupt("seat ", message.seat, " sends 'leave' for group ", message.group,
-                             ", which it does not lead");
-    return traits_.by_step ? Status() : leave(contributor);
-  }
+  if (message.word == Word::leave) return leave(message);
   if (message.word == Word::chosen) return choose(message);
   if (message.word == Word::dropped || message.word == Word::folded) return hear_late(message);
   if (message.word == Word::norm) return hear_norm(message);
@@ -229,10 +220,8 @@ Status Shard::take(const Message& message) {
   }
 }
 
-std::string Shard::named(std::size_t contributor, const Slice& slice) const {
-  const Contributor& who = setup_.contributors[contributor];
-  return concat("worker ", who.rank, " of group ", who.group, ", for slice ", slice.id, " of '",
-                setup_.store->params()[slice.param]->declared.name, "'");
+std::string Shard::named(std::size_t contributor, const Owned& owned) const {
+  return concat(contributors_.name_of(contributor), ", for ", owned.versions.name());
 }
 
 ContributionKind Shard::kind_of(const Owned& owned) const {
@@ -247,10 +236,10 @@ Result<std::span<const std::byte>> Shard::sent(const Owned& owned, const Message
   if (message.contribution != kind_of(owned))
     return Status::corrupt("worker ", message.rank, " of group ", message.group,
                            " sends the wrong kind of contribution to slice ", message.slice);
-  const auto memory = setup_.contributors[contributor].sent;
+  const auto memory = contributors_[contributor].sent;
   if (owned.decoder) {
     auto found = owned.decoder->find(memory, message.place);
-    return found.ok() ? std::move(found) : Status(found.status()).at(named(contributor, *owned.slice));
+    return found.ok() ? std::move(found) : Status(found.status()).at(named(contributor, owned));
   }
   const auto bytes = owned.factored ? setup_.store->params()[owned.slice->param]->factors->bytes()
                                     : static_cast<std::size_t>(owned.slice->count) * sizeof(float);
@@ -262,20 +251,20 @@ Result<std::span<const std::byte>> Shard::sent(const Owned& owned, const Message
 }
 
 Status Shard::update(Owned& owned, const Message& message) {
-  DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
+  DLHOST_ASSIGN(const std::size_t contributor, contributors_.index_of(message));
   if (message.step < owned.accepted[contributor]) {
     ++repeated_;
     return {};
   }
   DLHOST_ASSIGN(const auto bytes, sent(owned, message, contributor));
   owned.accepted[contributor] = message.step + 1;
-  const Arrival arrived{.contribution = {.kind = message.contribution,
-                                         .who = message.identity(),
-                                         .based_on = message.version,
-                                         .elements = owned.slice->count,
-                                         .bytes = bytes},
-                        .contributor = contributor,
-                        .rate = message.rate};
+  const Received arrived{.contribution = {.kind = message.contribution,
+                                          .who = message.identity(),
+                                          .based_on = message.version,
+                                          .elements = owned.slice->count,
+                                          .bytes = bytes},
+                         .contributor = contributor,
+                         .rate = message.rate};
   if (traits_.by_step) {
     if (message.step < forgotten_[contributor]) // the chooser counted it as late before it arrived
       return late_weights_[contributor] > 0 ? fold(owned, arrived, late_weights_[contributor]) : Status();
@@ -293,9 +282,11 @@ Status Shard::update(Owned& owned, const Message& message) {
 }
 
 // A version may be complete without this worker: the handler decides again for each slice.
-Status Shard::leave(std::size_t contributor) {
-  in_[contributor] = false;
-  if (std::ranges::none_of(in_, std::identity())) return {};
+Status Shard::leave(const Message& message) {
+  DLHOST_ASSIGN(const std::size_t contributor, contributors_.leaver_of(message));
+  if (traits_.by_step) return {};
+  contributors_.leave(contributor);
+  if (contributors_.makers() == 0) return {};
   for (Owned& owned : owned_) {
     setup_.activity->enter(owned.handler->actor, "on_member");
     SliceState state = this->state(owned, contributor);

@@ -22,8 +22,10 @@
 #include "param/exchange/group_sync.h"
 #include "param/message/protocol.h"
 #include "param/server/arrivals.h"
+#include "param/server/contributors.h"
 #include "param/server/late_sum.h"
 #include "param/server/ledger.h"
+#include "param/server/slice_versions.h"
 #include "param/server/surviving_versions.h"
 #include "param/store/add_rule.h"
 #include "param/store/factored_update.h"
@@ -35,14 +37,6 @@
 #include "plugin/activity.h"
 
 namespace dlhost::param {
-
-// A worker, for a server.
-struct Contributor {
-  std::uint16_t group = 0, rank = 0;
-  std::uint32_t seat = 0;
-  std::span<const std::byte> sent; // its memory; the places in its updates are offsets in it
-  std::uint32_t machine = 0;
-};
 
 struct ShardSetup {
   std::uint32_t server = 0; // its number in its group
@@ -100,7 +94,7 @@ class Shard {
   std::optional<double> gradient_norm() const { return last_norm_; }
 
   // The version of its first slice. 0: it has no slice.
-  Version version() const { return owned_.empty() ? 0 : owned_.front().version; }
+  Version version() const { return owned_.empty() ? 0 : owned_.front().versions.newest(); }
   // The reason why a slice has no next version yet, and the seat that it waits for. No seat: it waits for several.
   struct MissingContribution {
     enum class What : std::uint8_t { contribution, norm, sum, exchange };
@@ -110,11 +104,6 @@ class Shard {
   MissingContribution lack(SliceId) const;
 
  private:
-  struct Arrival {
-    Contribution contribution;
-    std::size_t contributor = 0;
-    double rate = 0;
-  };
   struct Waiting {
     std::size_t contributor = 0;
     Version at_least = 0;
@@ -124,21 +113,15 @@ class Shard {
     Word word = Word::look;
     Version at_least = 0;
   };
-  static constexpr std::size_t nothing = ~std::size_t{0};
   struct Owned {
     const Slice* slice = nullptr;
+    SliceVersions versions;
     const Handler* handler = nullptr; // of its param
     Consistency::Traits traits;       // of the handler
-    Version version = 0;
-    std::size_t current = 0;          // index of the version among the masters' values
-    std::size_t history = 0;          // index of the copy of its histories
-    std::vector<std::size_t> read;    // per contributor: the index of the value that it reads; nothing: none
-    std::uint64_t revision = 0;       // grows when the value changes
-    std::vector<std::uint64_t> shown; // per machine: the revision that it has
-    std::vector<Arrival> held;
+    std::vector<Received> held;
     std::vector<Contribution> seen; // the held contributions, for the handler
     std::vector<Waiting> waiting;
-    std::vector<Arrival> due;         // all contributions of the next version
+    std::vector<Received> due;        // all contributions of the next version
     UpdateVerdict verdict;            // on the due contributions
     std::unique_ptr<Decoder> decoder; // null: contributions are not encoded
     const float* decoded = nullptr;   // the sum of the due contributions, decoded
@@ -152,7 +135,6 @@ class Shard {
     bool aligns = false;                               // `aligned` is to be sent to the run's leader
     std::vector<std::uint64_t> own;                    // the handler's state
     std::vector<std::uint64_t> accepted;               // per contributor: steps below this one have arrived
-    std::vector<std::uint64_t> applied;                // per contributor: steps below it are in the version or dropped
     std::vector<std::unique_ptr<SliceUpdate>> updates; // of one contribution, of two, ...
     std::unique_ptr<FactoredUpdate> factored;          // replaces `updates` if contributions are factors
   };
@@ -176,9 +158,8 @@ class Shard {
   bool sums_gradients() const {
     return setup_.sync && setup_.sync->neighbours.sync->traits().of == Sync::Traits::Of::gradients;
   }
-  Result<std::size_t> contributor(const Message&) const;
   bool is_of_chooser(const Message& message) const { return traits_.by_step && message.seat == setup_.seats.front(); }
-  std::string named(std::size_t contributor, const Slice&) const;
+  std::string named(std::size_t contributor, const Owned&) const;
   Result<std::span<const std::byte>> sent(const Owned&, const Message&, std::size_t contributor) const;
   void put(Owned&);
   Status update(Owned&, const Message&);
@@ -187,22 +168,19 @@ class Shard {
   Status answer(Owned&, std::size_t contributor, Word);
   // Shows the histories and the rows of exchanges to a seat.
   Status show_kept(const Owned&, std::uint32_t seat);
-  float* value(const Owned&, std::size_t which) const;
-  Result<std::size_t> room(const Owned&) const;
-  std::size_t next_history(const Owned&) const;
-  Status leave(std::size_t contributor);
+  Status leave(const Message&);
   Status choose(const Message&);
   // Takes `dropped` or `folded`: for updates of that step that have arrived, and for those still to come.
   Status hear_late(const Message&);
   bool is_undecided(const Owned&, std::size_t contributor) const;
-  Status fold(Owned&, const Arrival&, float weight);
+  Status fold(Owned&, const Received&, float weight);
   // Records that the due and folded contributions are in the version.
   void count_in(Owned&);
   // Adds the folded contributions to the present version.
   Status amend(Owned&, float weight);
   Status apply_chosen(Owned&);
   // Carries out a verdict. `arrived`: the contribution it is about; null: it is about the held ones.
-  Status decide(Owned&, const Arrival* arrived, const UpdateVerdict&);
+  Status decide(Owned&, const Received* arrived, const UpdateVerdict&);
   // Makes the next version of the due contributions: now, or when the sums that it needs are known.
   Status make(Owned&, const UpdateVerdict&);
   Status decode(Owned&);
@@ -238,17 +216,16 @@ class Shard {
   Status write(Owned&, std::span<const double> sums);
   Status apply(Owned&, std::span<const double> sums = {});
   // From now on, the version outlives this server.
-  void publish(const Owned&);
+  void publish(Owned&);
   // From now on, the server's own changes up to this version outlive it. `place`: in this worker's memory.
-  Status publish_learned(const Owned&, Version, std::uint64_t place);
+  Status publish_learned(Owned&, Version, std::uint64_t place);
   Status answer_waiting(Owned&);
   // Errors: internal if the handler serves an older version than its traits promise.
   Status is_fresh(const Owned&, std::size_t asks) const;
   SliceState state(Owned&, std::size_t contributor) const;
 
   ShardSetup setup_;
-  Clients clients_;
-  std::vector<bool> in_;                 // per contributor: it still makes steps
+  Contributors contributors_;
   const Consistency::Traits traits_;     // of the job's handler; `by_step` is the same in all handlers
   ContributionKind kind_;                // of contributions that are neither encoded nor factors
   AddRule addition_;                     // replaces the updater if contributions are differences

@@ -8,12 +8,12 @@ namespace dlhost::param {
 
 // True if contributions are due (they are in no version yet), the asked version does not exist, or an exchange is on.
 bool Shard::is_unsettled(const Owned& owned, const Asked& asked) const {
-  return !owned.due.empty() || owned.version < asked.at_least ||
+  return !owned.due.empty() || owned.versions.newest() < asked.at_least ||
          (asked.word == Word::look && (owned.exchanged || is_on(owned)));
 }
 
 Status Shard::asked(Owned& owned, const Message& message) {
-  DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
+  DLHOST_ASSIGN(const std::size_t contributor, contributors_.index_of(message));
   const Asked asked{contributor, message.word, message.version};
   if (!is_unsettled(owned, asked)) return answer_asked(owned, asked);
   if (owned.asked.size() == owned.asked.capacity())
@@ -42,11 +42,11 @@ Status Shard::answer_settled(Owned& owned) {
 
 // A get also means that the worker no longer reads the version before.
 Status Shard::get(Owned& owned, const Message& message) {
-  DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
+  DLHOST_ASSIGN(const std::size_t contributor, contributors_.index_of(message));
   if (std::ranges::find(owned.waiting, contributor, &Waiting::contributor) != owned.waiting.end())
     return Status::corrupt("worker ", message.rank, " of group ", message.group, " asks twice for slice ",
                            message.slice);
-  owned.read[contributor] = nothing;
+  owned.versions.unpin(contributor);
   // A worker whose step was dropped must not wait for a version without it: perhaps no other worker makes that version.
   const bool dropped = traits_.by_step && message.step < forgotten_[contributor];
   owned.waiting.push_back({contributor, dropped ? 0 : message.version});
@@ -61,7 +61,7 @@ Status Shard::answer_waiting(Owned& owned) {
       ++w;
       continue;
     }
-    const Contributor& asks = setup_.contributors[waiting.contributor];
+    const Contributor& asks = contributors_[waiting.contributor];
     setup_.activity->enter(owned.handler->actor, "on_get");
     const auto verdict =
         owned.handler->consistency->on_get(state(owned, waiting.contributor), asks.group, asks.rank, waiting.at_least);
@@ -81,32 +81,31 @@ Status Shard::is_fresh(const Owned& owned, std::size_t asks) const {
   const std::uint64_t made = owned.accepted[asks];
   const std::uint64_t staleness = owned.traits.staleness;
   if (owned.traits.may_drop || made <= staleness) return {};
-  for (std::size_t c = 0; c < owned.applied.size(); ++c)
-    if (in_[c] && owned.applied[c] < made - staleness)
-      return Status::internal("the consistency handler answers ", named(asks, *owned.slice), ", after ", made,
-                              " steps, though step ", owned.applied[c], " of ", named(c, *owned.slice),
+  for (std::size_t c = 0; c < contributors_.size(); ++c)
+    if (contributors_.makes_steps(c) && owned.versions.contains(c) < made - staleness)
+      return Status::internal("the consistency handler answers ", named(asks, owned), ", after ", made,
+                              " steps, though step ", owned.versions.contains(c), " of ", named(c, owned),
                               " is not in: its traits promise a staleness of ", staleness);
   return {};
 }
 
 // A worker that looks may save the value. Its ledger lines must be on the disk by then.
 Status Shard::answer(Owned& owned, std::size_t contributor, Word word) {
-  const Contributor& asks = setup_.contributors[contributor];
+  const Contributor& asks = contributors_[contributor];
   if (ledger_ && word == Word::seen) DLHOST_TRY(ledger_->sync());
   const Message message{.word = word,
                         .slice = owned.slice->id,
                         .group = asks.group,
                         .rank = asks.rank,
-                        .step = owned.history,
-                        .version = owned.version,
-                        .place = owned.current};
+                        .step = owned.versions.history(),
+                        .version = owned.versions.newest(),
+                        .place = owned.versions.place()};
   if (word == Word::settled) return setup_.send(asks.seat, message);
-  owned.read[contributor] = owned.current;
+  owned.versions.pin(contributor);
   if (word == Word::seen) DLHOST_TRY(show_kept(owned, asks.seat));
   // Another machine gets the value before the message with its version, and only once.
-  if (asks.machine == setup_.machine || std::exchange(owned.shown[asks.machine], owned.revision) == owned.revision)
-    return setup_.send(asks.seat, message);
-  const std::span params(value(owned, owned.current), static_cast<std::size_t>(owned.slice->count));
+  if (asks.machine == setup_.machine || !owned.versions.show_to(asks.machine)) return setup_.send(asks.seat, message);
+  const std::span params(owned.versions.value(), static_cast<std::size_t>(owned.slice->count));
   return setup_.send_with(asks.seat, message, std::as_bytes(params));
 }
 
@@ -124,16 +123,13 @@ Status Shard::attest(const Message& message) {
 Status Shard::show_kept(const Owned& owned, std::uint32_t seat) {
   if (!setup_.show) return {};
   const Slice& slice = *owned.slice;
-  const auto part = [&](std::span<const std::byte> row) {
-    return row.subspan(static_cast<std::size_t>(slice.first) * sizeof(float),
-                       static_cast<std::size_t>(slice.count) * sizeof(float));
+  const auto show = [&](std::span<const std::byte> row) {
+    return setup_.show(seat, owned.versions.part_of(row), record::Cargo::state);
   };
-  const Param& param = *setup_.store->params()[slice.param];
-  for (std::size_t slot = 0; slot < param.slots; ++slot)
-    DLHOST_TRY(
-        setup_.show(seat, part(setup_.masters->history(slice.param, slot, owned.history)), record::Cargo::state));
+  for (std::size_t slot = 0; slot < owned.versions.param().slots; ++slot)
+    DLHOST_TRY(show(setup_.masters->history(slice.param, slot, owned.versions.history())));
   for (std::size_t row = 0; row < setup_.masters->copies().shared; ++row)
-    DLHOST_TRY(setup_.show(seat, part(setup_.masters->shared(slice.param, row)), record::Cargo::state));
+    DLHOST_TRY(show(setup_.masters->shared(slice.param, row)));
   const CodecUse* codec = setup_.sync ? &setup_.sync->neighbours.codec : nullptr;
   if (!codec || !codec->coding) return {};
   for (const auto left_out : codec->coding->kept_of(setup_.sync->neighbours.memory, slice.id))

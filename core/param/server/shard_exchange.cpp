@@ -12,8 +12,8 @@ bool Shard::is_on(const Owned& owned) const { return sync_ && sync_->is_on(owned
 Status Shard::exchange(Owned& owned) {
   const std::size_t which = owned_by_slice_[owned.slice->id];
   if (owned.exchanged) return conclude(owned);
-  if (sync_->is_on(which) || !sync_->is_due(which, owned.version)) return {};
-  DLHOST_ASSIGN(const bool over, sync_->start(which, owned.version, value(owned, owned.current)));
+  if (sync_->is_on(which) || !sync_->is_due(which, owned.versions.newest())) return {};
+  DLHOST_ASSIGN(const bool over, sync_->start(which, owned.versions.newest(), owned.versions.value()));
   return over ? conclude(owned) : Status();
 }
 
@@ -22,7 +22,8 @@ Status Shard::sum_up(Owned& owned) {
   const std::size_t which = owned_by_slice_[owned.slice->id];
   if (owned.sum == Owned::Sum::waits && sums_->has_room(which)) {
     owned.sum = Owned::Sum::on;
-    DLHOST_TRY(sums_->start(which, owned.version, gradients_of(owned), std::exchange(owned.verdict.weight, 1.0F)));
+    DLHOST_TRY(
+        sums_->start(which, owned.versions.newest(), gradients_of(owned), std::exchange(owned.verdict.weight, 1.0F)));
   }
   if (owned.sum != Owned::Sum::on || !sums_->is_whole(which)) return {};
   owned.sum = Owned::Sum::whole;
@@ -54,7 +55,7 @@ Status Shard::conclude_and_tell(Owned& owned) {
 Status Shard::go_on_exchanging() {
   while (const auto which = sync_->next()) {
     Owned& owned = owned_[*which];
-    DLHOST_ASSIGN(const bool over, sync_->start(*which, owned.version, value(owned, owned.current)));
+    DLHOST_ASSIGN(const bool over, sync_->start(*which, owned.versions.newest(), owned.versions.value()));
     if (over) DLHOST_TRY(conclude_and_tell(owned));
   }
   return {};
@@ -66,13 +67,9 @@ Status Shard::conclude(Owned& owned) {
   const std::size_t which = owned_by_slice_[owned.slice->id];
   owned.exchanged = !owned.due.empty();
   if (owned.exchanged) return {};
-  std::size_t next = owned.current;
-  if (setup_.masters->values(owned.slice->param) > 1) {
-    DLHOST_ASSIGN(next, room(owned));
-  }
-  DLHOST_TRY(sync_->conclude(which, owned.version, value(owned, owned.current), value(owned, next)));
-  owned.current = next;
-  ++owned.revision;
+  DLHOST_ASSIGN(const std::size_t next, owned.versions.room());
+  DLHOST_TRY(sync_->conclude(which, owned.versions.newest(), owned.versions.value(), owned.versions.value(next)));
+  owned.versions.moved(next);
   publish(owned);
   DLHOST_TRY(exchange(owned));
   DLHOST_TRY(go_on_exchanging());
@@ -88,7 +85,7 @@ Status Shard::join(std::uint32_t number) {
 // Publishes the values and tells the leader: from now on workers may contribute.
 Status Shard::say_joined() {
   if (joins_ == 0 || sync_->is_joining()) return {};
-  for (const Owned& owned : owned_) publish(owned);
+  for (Owned& owned : owned_) publish(owned);
   return setup_.send(leading_seat, {.word = Word::joined, .step = std::exchange(joins_, 0)});
 }
 
@@ -128,7 +125,7 @@ Status Shard::align(const Message& message) {
     if (owned.folded && !owned.folded->empty())
       DLHOST_TRY(amend(owned, traits_.by_step ? static_cast<float>(message.rate)
                                               : owned.handler->consistency->weight_at_pause(state(owned, 0))));
-    if (sync_ && sync_->align(which, owned.version)) DLHOST_TRY(exchange(owned));
+    if (sync_ && sync_->align(which, owned.versions.newest())) DLHOST_TRY(exchange(owned));
   }
   return say_aligned();
 }
@@ -158,8 +155,8 @@ Status Shard::say_aligned() {
                                           .slice = owned.slice->id,
                                           .step = sync_ ? sync_->exchanges(which) : 0,
                                           .samples = {.first = sync_ ? sync_->times_aligned() : 0, .count = 0},
-                                          .version = owned.version,
-                                          .place = owned.current}));
+                                          .version = owned.versions.newest(),
+                                          .place = owned.versions.place()}));
   }
   return {};
 }

@@ -21,11 +21,11 @@ Shard::MissingContribution Shard::lack(SliceId id) const {
   std::uint64_t least = 0;
   for (const Owned& one : norm_ ? std::span<const Owned>(owned_) : std::span(&owned, 1))
     for (std::size_t c = 0; c < one.accepted.size(); ++c)
-      if (in_[c] && (!last || one.accepted[c] < least)) {
+      if (contributors_.makes_steps(c) && (!last || one.accepted[c] < least)) {
         last = c;
         least = one.accepted[c];
       }
-  return {What::contribution, last ? std::optional(setup_.contributors[*last].seat) : std::nullopt};
+  return {What::contribution, last ? std::optional(contributors_[*last].seat) : std::nullopt};
 }
 
 } // namespace dlhost::param

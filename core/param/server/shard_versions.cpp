@@ -8,8 +8,8 @@
 namespace dlhost::param {
 
 Status Shard::choose(const Message& message) {
-  DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
-  if (!is_of_chooser(message) || message.samples.count == 0 || message.samples.count > in_.size())
+  DLHOST_ASSIGN(const std::size_t contributor, contributors_.index_of(message));
+  if (!is_of_chooser(message) || message.samples.count == 0 || message.samples.count > contributors_.size())
     return Status::corrupt("a message chooses ", message.samples.count,
                            " contributions: only the chooser may, at least one and at most one of each worker");
   Choice& choice = choices_[message.version % choices_.size()];
@@ -26,17 +26,17 @@ Status Shard::choose(const Message& message) {
 }
 
 Status Shard::hear_late(const Message& message) {
-  DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
+  DLHOST_ASSIGN(const std::size_t contributor, contributors_.index_of(message));
   const bool folds = message.word == Word::folded;
   if (!is_of_chooser(message) || (folds && !(traits_.folds && message.rate > 0)))
     return Status::corrupt("a message reports worker ", message.rank, " of group ", message.group,
                            " as late: only the chooser may, and it may fold only under a handler that folds");
   forgotten_[contributor] = std::max(forgotten_[contributor], message.step + 1);
   late_weights_[contributor] = folds ? static_cast<float>(message.rate) : 0;
-  if (ledger_ && !folds) DLHOST_TRY(ledger_->dropped({clients_.first_contributor() + contributor, message.step}));
+  if (ledger_ && !folds) DLHOST_TRY(ledger_->dropped({contributors_.number_of(contributor), message.step}));
   for (Owned& owned : owned_) {
-    if (!folds) owned.applied[contributor] = std::max(owned.applied[contributor], forgotten_[contributor]);
-    const auto late = std::ranges::find_if(owned.held, [&](const Arrival& held) {
+    if (!folds) owned.versions.contain(contributor, forgotten_[contributor]);
+    const auto late = std::ranges::find_if(owned.held, [&](const Received& held) {
       return held.contributor == contributor && held.contribution.who.step < forgotten_[contributor];
     });
     if (late != owned.held.end()) {
@@ -54,28 +54,27 @@ Status Shard::hear_late(const Message& message) {
 // answered, even if the version that it asks for exists: after the answer the worker would overwrite the gradient. This
 // also bounds the number of held updates when the chooser is slow. False if steps are not chosen.
 bool Shard::is_undecided(const Owned& owned, std::size_t contributor) const {
-  return traits_.by_step && std::ranges::find(owned.held, contributor, &Arrival::contributor) != owned.held.end();
+  return traits_.by_step && std::ranges::find(owned.held, contributor, &Received::contributor) != owned.held.end();
 }
 
-Status Shard::fold(Owned& owned, const Arrival& arrived, float weight) {
+Status Shard::fold(Owned& owned, const Received& arrived, float weight) {
   if (!owned.folded) return Status::internal("the consistency handler folds, but its traits do not declare it");
   const Contribution& what = arrived.contribution;
   const auto* gradient = reinterpret_cast<const float*>(what.bytes.data());
   if (owned.decoder) {
     owned.decoder->clear();
     Status added = owned.decoder->add(what.bytes, what.who.step);
-    if (!added.ok()) return std::move(added).at(named(arrived.contributor, *owned.slice));
+    if (!added.ok()) return std::move(added).at(named(arrived.contributor, owned));
     DLHOST_ASSIGN(gradient, owned.decoder->sum());
   }
-  return owned.folded->add(gradient, weight, {clients_.first_contributor() + arrived.contributor, what.who.step},
-                           arrived.rate);
+  return owned.folded->add(gradient, weight, contributors_.part_of(arrived), arrived.rate);
 }
 
 // Makes the next version once all its chosen updates have arrived. Updates of later versions may have arrived too.
 Status Shard::apply_chosen(Owned& owned) {
-  const Choice& choice = choices_[owned.version % choices_.size()];
-  if (!owned.due.empty() || choice.version != owned.version || !choice.whole()) return {};
-  const auto is_member = [&](const Arrival& held) {
+  const Choice& choice = choices_[owned.versions.newest() % choices_.size()];
+  if (!owned.due.empty() || choice.version != owned.versions.newest() || !choice.whole()) return {};
+  const auto is_member = [&](const Received& held) {
     return std::ranges::find(choice.members, std::pair(held.contributor, held.contribution.who.step)) !=
            choice.members.end();
   };
@@ -86,7 +85,7 @@ Status Shard::apply_chosen(Owned& owned) {
   return make(owned, {.weight = choice.weight, .rate_factor = choice.rate_factor});
 }
 
-Status Shard::decide(Owned& owned, const Arrival* arrived, const UpdateVerdict& verdict) {
+Status Shard::decide(Owned& owned, const Received* arrived, const UpdateVerdict& verdict) {
   const bool makes = verdict.act == UpdateVerdict::Act::apply || verdict.act == UpdateVerdict::Act::combine;
   if (makes && !owned.due.empty())
     return Status::internal("the consistency handler makes a version of slice ", owned.slice->id,
@@ -113,10 +112,8 @@ Status Shard::decide(Owned& owned, const Arrival* arrived, const UpdateVerdict& 
     return make(owned, verdict);
   case UpdateVerdict::Act::drop:
     ++arrivals_.late;
-    return ledger_ && arrived
-               ? ledger_->dropped(owned_by_slice_[owned.slice->id],
-                                  {clients_.first_contributor() + arrived->contributor, arrived->contribution.who.step})
-               : Status();
+    return ledger_ && arrived ? ledger_->dropped(owned_by_slice_[owned.slice->id], contributors_.part_of(*arrived))
+                              : Status();
   case UpdateVerdict::Act::fold:
     if (!arrived) return Status::internal("the consistency handler folds a contribution, but none has arrived");
     if (verdict.late) ++arrivals_.late;
@@ -126,10 +123,10 @@ Status Shard::decide(Owned& owned, const Arrival* arrived, const UpdateVerdict& 
 }
 
 Status Shard::make(Owned& owned, const UpdateVerdict& verdict) {
-  if (owned.due.size() > setup_.contributors.size())
+  if (owned.due.size() > contributors_.size())
     return Status::internal("more updates of slice ", owned.slice->id, " make a version than there are workers");
   // In the order of the workers, not of arrival, so that sums have the same bits every time.
-  std::ranges::sort(owned.due, {}, &Arrival::contributor);
+  std::ranges::sort(owned.due, {}, &Received::contributor);
   owned.verdict = verdict;
   if (owned.decoder) DLHOST_TRY(decode(owned));
   if (!sums_) return make_of_sum(owned);
@@ -144,9 +141,9 @@ Status Shard::make_of_sum(Owned& owned) {
 
 Status Shard::decode(Owned& owned) {
   owned.decoder->clear();
-  for (const Arrival& due : owned.due) {
+  for (const Received& due : owned.due) {
     Status added = owned.decoder->add(due.contribution.bytes, due.contribution.who.step);
-    if (!added.ok()) return std::move(added).at(named(due.contributor, *owned.slice)); // a name allocates
+    if (!added.ok()) return std::move(added).at(named(due.contributor, owned)); // a name allocates
   }
   DLHOST_ASSIGN(owned.decoded, owned.decoder->sum());
   return {};
@@ -154,7 +151,7 @@ Status Shard::decode(Owned& owned) {
 
 // Sends this server's sum of squares to its peers once all its slices have due contributions.
 Status Shard::say_norm(Owned& owned) {
-  const auto run = run_of(owned, owned.current);
+  const auto run = run_of(owned, owned.versions.place());
   DLHOST_ASSIGN(owned.square, update_of(owned, run).squared_norm(run));
   if (++due_ < owned_.size()) return {};
   double sum = 0;
@@ -189,7 +186,7 @@ Status Shard::clip() {
 
 Status Shard::say_sums(Owned& owned) {
   setup_.activity->enter(setup_.updater_actor, "partials", owned.due.front().contribution.who.step);
-  const auto run = run_of(owned, owned.current);
+  const auto run = run_of(owned, owned.versions.place());
   const auto made = update_of(owned, run).partials(run);
   setup_.activity->leave();
   DLHOST_ASSIGN(const auto partials, made);
@@ -219,22 +216,6 @@ Status Shard::hear_sums(const Message& message) {
 
 Status Shard::apply_summed(Owned& owned) { return owned.sums->whole() ? apply(owned, owned.sums->take()) : Status(); }
 
-float* Shard::value(const Owned& owned, std::size_t which) const {
-  return reinterpret_cast<float*>(setup_.masters->value(owned.slice->param, which).data()) + owned.slice->first;
-}
-
-// The index of a place for a new value: one that no worker reads. There is one place more than there are readers. The
-// place of the newest value counts as free too if no worker reads it and it need not outlive this server. If a worker
-// reads it, the other readers leave at least one of the other places free.
-Result<std::size_t> Shard::room(const Owned& owned) const {
-  const auto is_read = [&](std::size_t which) { return std::ranges::find(owned.read, which) != owned.read.end(); };
-  const bool outlives = published_ && setup_.versions_outlive;
-  if (!outlives && !is_read(owned.current)) return owned.current;
-  for (std::size_t which = 0; which < setup_.masters->values(owned.slice->param); ++which)
-    if (which != owned.current && !is_read(which)) return which;
-  return Status::internal("no place is left for a new version of slice ", owned.slice->id);
-}
-
 // The gradients of the next version: the sum over all groups; or the due contributions, decoded if they are encoded,
 // and the sum of the folded ones.
 std::span<const float* const> Shard::gradients_of(const Owned& owned) {
@@ -244,7 +225,7 @@ std::span<const float* const> Shard::gradients_of(const Owned& owned) {
     return std::span(gradients_).first(count);
   }
   if (owned.decoder && !owned.due.empty()) gradients_[count++] = owned.decoded;
-  for (const Arrival& due : owned.due)
+  for (const Received& due : owned.due)
     if (!owned.decoder) gradients_[count++] = reinterpret_cast<const float*>(due.contribution.bytes.data());
   if (owned.folded && !owned.folded->empty()) gradients_[count++] = owned.folded->sum();
   return std::span(gradients_).first(count);
@@ -252,12 +233,12 @@ std::span<const float* const> Shard::gradients_of(const Owned& owned) {
 
 SliceUpdate::Run Shard::run_of(const Owned& owned, std::size_t next) {
   const double rate = owned.due.empty() ? owned.folded->rate() : owned.due.back().rate;
-  return {.from = value(owned, owned.current),
-          .to = value(owned, next),
-          .history = owned.history,
-          .new_history = next_history(owned),
+  return {.from = owned.versions.value(),
+          .to = owned.versions.value(next),
+          .history = owned.versions.history(),
+          .new_history = owned.versions.next_history(),
           .gradients = gradients_of(owned),
-          .count = owned.version + 1,
+          .count = owned.versions.newest() + 1,
           .rate = rate * static_cast<double>(owned.verdict.rate_factor),
           .weight = owned.verdict.weight};
 }
@@ -269,8 +250,7 @@ SliceUpdate& Shard::update_of(const Owned& owned, const SliceUpdate::Run& run) {
 // The due and the folded contributions, for the ledger.
 std::span<const Ledger::Part> Shard::parts_of(const Owned& owned) {
   parts_.clear();
-  for (const Arrival& due : owned.due)
-    parts_.push_back({clients_.first_contributor() + due.contributor, due.contribution.who.step});
+  for (const Received& due : owned.due) parts_.push_back(contributors_.part_of(due));
   if (owned.folded) {
     parts_.insert(parts_.end(), owned.folded->parts().begin(), owned.folded->parts().end());
     std::ranges::sort(parts_);
@@ -280,9 +260,9 @@ std::span<const Ledger::Part> Shard::parts_of(const Owned& owned) {
 
 // Computes a new value from the due and the folded contributions.
 Status Shard::write(Owned& owned, std::span<const double> sums) {
-  std::size_t next = owned.current;
-  if (setup_.masters->values(owned.slice->param) > 1 && !owned.verdict.in_place) {
-    DLHOST_ASSIGN(next, room(owned));
+  std::size_t next = owned.versions.place();
+  if (!owned.verdict.in_place) {
+    DLHOST_ASSIGN(next, owned.versions.room());
   }
   const auto run = run_of(owned, next);
   const IgnoreDataRaces racing(owned.verdict.in_place);
@@ -298,39 +278,28 @@ Status Shard::write(Owned& owned, std::span<const double> sums) {
   };
   Status status = updated();
   setup_.activity->leave();
-  owned.current = next;
-  owned.history = run.new_history;
-  ++owned.revision;
+  owned.versions.moved(next, run.new_history);
   return status;
 }
 
-std::size_t Shard::next_history(const Owned& owned) const {
-  return (owned.history + 1) % setup_.masters->copies().histories;
-}
-
-void Shard::publish(const Owned& owned) {
-  if (!published_ || !setup_.versions_outlive) return;
-  const std::size_t heard = sync_ ? sync_->heard(owned_by_slice_[owned.slice->id]) : 0;
-  published_->add(owned.slice->id, {owned.version, owned.current, owned.history, heard, owned.applied});
+void Shard::publish(Owned& owned) {
+  owned.versions.publish(sync_ ? sync_->heard(owned_by_slice_[owned.slice->id]) : 0);
 }
 
 // The ledger is written first: groups that receive the changes may outlive this server.
-Status Shard::publish_learned(const Owned& owned, Version version, std::uint64_t place) {
+Status Shard::publish_learned(Owned& owned, Version version, std::uint64_t place) {
   if (ledger_) DLHOST_TRY(ledger_->flush(owned_by_slice_[owned.slice->id]));
-  published_->add(owned.slice->id, {.version = version, .value = place, .applied = owned.applied});
+  owned.versions.publish_changes(version, place);
   return {};
 }
 
 void Shard::count_in(Owned& owned) {
-  const auto count = [&](std::size_t contributor, std::uint64_t step) {
-    owned.applied[contributor] = std::max(owned.applied[contributor], step + 1);
-  };
-  for (const Arrival& due : owned.due) count(due.contributor, due.contribution.who.step);
+  for (const Received& due : owned.due) owned.versions.contain(due.contributor, due.step() + 1);
   owned.due.clear();
   owned.sum = Owned::Sum::none;
   if (!owned.folded) return;
   for (const Ledger::Part& part : owned.folded->parts())
-    count(part.contributor - clients_.first_contributor(), part.step);
+    owned.versions.contain(contributors_.index_of(part.contributor), part.step + 1);
   owned.folded->clear();
 }
 
@@ -339,7 +308,7 @@ Status Shard::apply(Owned& owned, std::span<const double> sums) {
   DLHOST_TRY(write(owned, sums));
   if (ledger_) DLHOST_TRY(ledger_->made(owned_by_slice_[owned.slice->id], parts_of(owned)));
   count_in(owned);
-  ++owned.version;
+  owned.versions.advance();
   publish(owned);
   if (sync_) DLHOST_TRY(exchange(owned));
   DLHOST_TRY(answer_waiting(owned));

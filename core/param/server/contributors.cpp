@@ -1,0 +1,31 @@
+#include "param/server/contributors.h"
+
+#include <utility>
+
+namespace dlhost::param {
+
+Contributors::Contributors(std::vector<Contributor> all, std::uint32_t groups)
+    : all_(std::move(all)), clients_{.first = all_.front().group,
+                                     .groups = groups,
+                                     .workers = static_cast<std::uint32_t>(all_.size() / groups)},
+      makes_steps_(all_.size(), true), makers_(static_cast<std::uint32_t>(all_.size())) {}
+
+std::string Contributors::name_of(std::size_t index) const {
+  return concat("worker ", all_[index].rank, " of group ", all_[index].group);
+}
+
+Result<std::size_t> Contributors::leaver_of(const Message& message) const {
+  DLHOST_ASSIGN(const std::size_t index, index_of(message));
+  if (!clients_.is_led_by(message.seat, message.group))
+    return Status::corrupt("seat ", message.seat, " sends 'leave' for group ", message.group,
+                           ", which it does not lead");
+  return index;
+}
+
+void Contributors::leave(std::size_t index) {
+  if (!makes_steps_[index]) return;
+  makes_steps_[index] = false;
+  --makers_;
+}
+
+} // namespace dlhost::param
