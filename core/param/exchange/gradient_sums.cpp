@@ -31,6 +31,7 @@ Status GradientSums::add(const Slice& slice, std::size_t contributions) {
   DLHOST_ASSIGN(auto row, RowExchange::join(neighbours_, slice,
                                             RowExchange::rows(neighbours_, slice, RowExchange::turns(slice))));
   rows_.push_back(std::move(row));
+  states_.push_back(State::idle);
   const TensorDesc whole{DType::f32, {slice.count}, Format::plain()};
   auto& ops = ops_.emplace_back();
   for (std::size_t gradients = 1; gradients <= contributions; ++gradients) {
@@ -44,9 +45,11 @@ Status GradientSums::add(const Slice& slice, std::size_t contributions) {
 
 void GradientSums::begin() {
   for (RowExchange& row : rows_) row.reset();
+  std::ranges::fill(states_, State::idle);
 }
 
 Status GradientSums::start(std::size_t which, Version version, std::span<const float* const> gradients, float weight) {
+  states_[which] = State::on;
   std::copy(gradients.begin(), gradients.end(), inputs_.begin());
   const std::array<void*, 1> out{rows_[which].next_begun().data()};
   const std::array<float, 1> scalars{weight};
@@ -61,6 +64,11 @@ Status GradientSums::take(std::size_t which, const Message& message) {
   if (!from || message.word == Word::call)
     return neighbours_.wrong(rows_[which].slice(), message, rows_[which].number());
   return rows_[which].hear(message, *from);
+}
+
+const float* GradientSums::take_sum(std::size_t which) {
+  states_[which] = State::idle;
+  return rows_[which].made().data();
 }
 
 } // namespace dlhost::param

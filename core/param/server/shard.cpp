@@ -31,9 +31,13 @@ Result<std::unique_ptr<Shard>> Shard::make(ShardSetup setup) {
   for (const Slice& slice : shard->setup_.slices->all())
     if (slice.server == shard->setup_.server) DLHOST_TRY(shard->own(slice, rule));
   DLHOST_TRY(shard->make_room());
-  shard->find_peers();
+  if (shard->setup_.update_settings.clip_norm > 0 && !shard->owned_.empty())
+    shard->norm_.emplace(GradientNorm::Setup{.server = shard->setup_.server,
+                                             .slices = shard->setup_.slices->all(),
+                                             .seats = shard->setup_.seats,
+                                             .largest = shard->setup_.update_settings.clip_norm,
+                                             .send = &shard->setup_.send});
   DLHOST_TRY(shard->make_sync());
-  shard->gradients_.resize(shard->contributors_.size() + 1);
   return shard;
 }
 
@@ -57,87 +61,52 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   const std::size_t contributors = contributors_.size();
   owned_by_slice_[slice.id] = owned_.size();
   const Handler& handler = setup_.handlers.of(slice.param);
-  Owned owned{.slice = &slice,
-              .versions = SliceVersions({.slice = &slice,
-                                         .param = setup_.store->params()[slice.param].get(),
-                                         .masters = setup_.masters,
-                                         .contributors = contributors,
-                                         .machines = contributors_.machines(),
-                                         .surviving = published_ ? &*published_ : nullptr,
-                                         .each_outlives = setup_.versions_outlive}),
-              .handler = &handler,
-              .traits = handler.consistency->traits()};
+  Owned& owned = owned_.emplace_back(SliceVersions::Setup{.slice = &slice,
+                                                          .param = setup_.store->params()[slice.param].get(),
+                                                          .masters = setup_.masters,
+                                                          .contributors = contributors,
+                                                          .machines = contributors_.machines(),
+                                                          .surviving = published_ ? &*published_ : nullptr,
+                                                          .each_outlives = setup_.versions_outlive});
+  owned.handler = &handler;
+  owned.traits = handler.consistency->traits();
   owned.held.reserve(contributors);
   owned.seen.reserve(contributors);
   owned.waiting.reserve(contributors);
-  owned.due.reserve(contributors);
   owned.asked.reserve(3 * contributors); // of each: a look, a settle at the end of a step, a settle before a pause
   owned.own.resize(owned.traits.own_words + contributors * owned.traits.words_each);
   owned.accepted.resize(contributors);
-  if (setup_.codec.coding && setup_.codec.coding->of(slice.id)) {
-    DLHOST_ASSIGN(owned.decoder, Decoder::make(setup_.codec, slice));
-  }
-  // One late contribution of each worker, and as many that no version waits for, perhaps all of one worker.
-  if (owned.traits.folds) {
-    DLHOST_ASSIGN(owned.folded,
-                  LateSum::make(*setup_.store, slice.count, Ledger::most_parts(contributors) - contributors));
-  }
-  DLHOST_TRY(prepare_updates(owned, rule));
-  const std::size_t sums = rule.partials.results().size();
-  if (const auto pieces = setup_.slices->of(slice.param).size(); pieces > 1 && sums > 0)
-    owned.sums.emplace(pieces, sums);
-  owned_.push_back(std::move(owned));
-  return {};
-}
-
-Status Shard::prepare_updates(Owned& owned, const Updater::Rule& rule) {
-  const Slice& slice = *owned.slice;
-  const std::size_t contributors = contributors_.size();
-  Param& param = *setup_.store->params()[slice.param];
-  SliceUpdate::Histories histories(setup_.masters->copies().histories);
-  for (std::size_t copy = 0; copy < histories.size(); ++copy)
-    for (std::size_t slot = 0; slot < rule.history.size(); ++slot)
-      histories[copy].push_back(reinterpret_cast<float*>(setup_.masters->history(slice.param, slot, copy).data()) +
-                                slice.first);
-  if (param.factors) {
-    DLHOST_ASSIGN(owned.factored, FactoredUpdate::prepare({.store = setup_.store,
-                                                           .param = &param,
-                                                           .slice = &slice,
-                                                           .histories = std::move(histories),
-                                                           .contributions = contributors,
-                                                           .updater = setup_.updater,
-                                                           .rule = &rule,
-                                                           .settings = setup_.update_settings}));
-    return {};
-  }
-  const std::size_t sent = owned.decoder || sums_gradients() ? 1 : contributors;
-  const std::size_t most = sent + (owned.folded ? 1 : 0); // gradients of an update
-  for (std::size_t gradients = 1; gradients <= most; ++gradients) {
-    DLHOST_ASSIGN(owned.updates.emplace_back(),
-                  SliceUpdate::prepare(*setup_.store, param, slice.count, histories, gradients, *setup_.updater, rule,
-                                       setup_.update_settings));
-  }
+  DLHOST_ASSIGN(owned.maker, VersionMaker::make({.versions = &owned.versions,
+                                                 .contributors = &contributors_,
+                                                 .store = setup_.store,
+                                                 .masters = setup_.masters,
+                                                 .slices = setup_.slices,
+                                                 .kind = kind_,
+                                                 .codec = setup_.codec,
+                                                 .folds = owned.traits.folds,
+                                                 .one_sum = sums_gradients(),
+                                                 .updater = setup_.updater,
+                                                 .rule = &rule,
+                                                 .actor = setup_.updater_actor,
+                                                 .settings = setup_.update_settings,
+                                                 .activity = setup_.activity}));
+  if (const std::size_t sums = owned.maker->sums_over_slices(); sums > 0)
+    owned.sums.emplace(ParamSums::Setup{.slice = &slice,
+                                        .pieces = setup_.slices->of(slice.param),
+                                        .seats = setup_.seats,
+                                        .sums = sums,
+                                        .send = &setup_.send});
   return {};
 }
 
 // All slices use the same scratch memory, because one is updated at a time.
 Status Shard::make_room() {
   std::size_t most = 0;
-  for (const Owned& owned : owned_)
-    if (owned.factored) most = std::max(most, owned.factored->room());
+  for (const Owned& owned : owned_) most = std::max(most, owned.maker->room());
   if (most == 0) return {};
   DLHOST_ASSIGN(room_, Memory::make(setup_.store->device(), most));
-  for (Owned& owned : owned_)
-    if (owned.factored) owned.factored->work_in({room_.data(), room_.size()});
+  for (Owned& owned : owned_) owned.maker->work_in({room_.data(), room_.size()});
   return {};
-}
-
-// Servers without slices send no norm.
-void Shard::find_peers() {
-  for (const Slice& slice : setup_.slices->all()) peers_.push_back(slice.server);
-  std::ranges::sort(peers_);
-  peers_.erase(std::unique(peers_.begin(), peers_.end()), peers_.end());
-  if (setup_.update_settings.clip_norm > 0 && !owned_.empty()) norm_.emplace(peers_.size(), 1);
 }
 
 void Shard::begin(const StartPoint& beginning) {
@@ -147,7 +116,7 @@ void Shard::begin(const StartPoint& beginning) {
   for (auto& owned : owned_) {
     const Version version = beginning.version_of(owned.slice->id);
     owned.exchanged = owned.aligns = false;
-    owned.sum = Owned::Sum::none;
+    owned.maker->forget_sum();
     if (owned.sums) owned.sums->begin(version);
     const auto& steps = beginning.steps_of(owned.slice->id);
     for (std::size_t c = 0; c < owned.accepted.size(); ++c) owned.accepted[c] = steps.at(contributors_.number_of(c));
@@ -191,7 +160,7 @@ SliceState Shard::state(Owned& owned, std::size_t contributor) const {
           .contributors = contributors_.makers(),
           .expected = static_cast<std::uint32_t>(contributors_.size()),
           .from = static_cast<std::uint32_t>(contributor),
-          .folded = owned.folded ? owned.folded->weight() : 0,
+          .folded = owned.maker->folded_weight(),
           .held = owned.seen,
           .own = owned.own};
 }
@@ -224,39 +193,13 @@ std::string Shard::named(std::size_t contributor, const Owned& owned) const {
   return concat(contributors_.name_of(contributor), ", for ", owned.versions.name());
 }
 
-ContributionKind Shard::kind_of(const Owned& owned) const {
-  if (owned.decoder) return ContributionKind::encoded;
-  if (!owned.factored) return kind_;
-  return setup_.store->params()[owned.slice->param]->factors->of_rows ? ContributionKind::rows
-                                                                      : ContributionKind::factors;
-}
-
-Result<std::span<const std::byte>> Shard::sent(const Owned& owned, const Message& message,
-                                               std::size_t contributor) const {
-  if (message.contribution != kind_of(owned))
-    return Status::corrupt("worker ", message.rank, " of group ", message.group,
-                           " sends the wrong kind of contribution to slice ", message.slice);
-  const auto memory = contributors_[contributor].sent;
-  if (owned.decoder) {
-    auto found = owned.decoder->find(memory, message.place);
-    return found.ok() ? std::move(found) : Status(found.status()).at(named(contributor, owned));
-  }
-  const auto bytes = owned.factored ? setup_.store->params()[owned.slice->param]->factors->bytes()
-                                    : static_cast<std::size_t>(owned.slice->count) * sizeof(float);
-  if (bytes > memory.size() || message.place > memory.size() - bytes || message.place % sizeof(float) != 0)
-    return Status::corrupt("worker ", message.rank, " of group ", message.group, " has its contribution to slice ",
-                           message.slice, " at ", message.place, ", outside of its memory of ", memory.size(),
-                           " bytes");
-  return memory.subspan(message.place, bytes);
-}
-
 Status Shard::update(Owned& owned, const Message& message) {
   DLHOST_ASSIGN(const std::size_t contributor, contributors_.index_of(message));
   if (message.step < owned.accepted[contributor]) {
     ++repeated_;
     return {};
   }
-  DLHOST_ASSIGN(const auto bytes, sent(owned, message, contributor));
+  DLHOST_ASSIGN(const auto bytes, owned.maker->find(message, contributor));
   owned.accepted[contributor] = message.step + 1;
   const Received arrived{.contribution = {.kind = message.contribution,
                                           .who = message.identity(),
@@ -267,7 +210,7 @@ Status Shard::update(Owned& owned, const Message& message) {
                          .rate = message.rate};
   if (traits_.by_step) {
     if (message.step < forgotten_[contributor]) // the chooser counted it as late before it arrived
-      return late_weights_[contributor] > 0 ? fold(owned, arrived, late_weights_[contributor]) : Status();
+      return late_weights_[contributor] > 0 ? owned.maker->fold(arrived, late_weights_[contributor]) : Status();
     if (owned.held.size() == owned.held.capacity())
       return Status::internal("more updates of slice ", message.slice, " wait than workers could send");
     owned.held.push_back(arrived);

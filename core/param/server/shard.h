@@ -7,6 +7,7 @@
 // make().
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,19 +18,18 @@
 #include <dlhost/consistency.h>
 
 #include "param/codec/coder.h"
-#include "param/exchange/agreed_sums.h"
 #include "param/exchange/gradient_sums.h"
 #include "param/exchange/group_sync.h"
 #include "param/message/protocol.h"
 #include "param/server/arrivals.h"
 #include "param/server/contributors.h"
-#include "param/server/late_sum.h"
 #include "param/server/ledger.h"
+#include "param/server/send.h"
 #include "param/server/slice_versions.h"
 #include "param/server/surviving_versions.h"
+#include "param/server/version_maker.h"
+#include "param/server/version_sums.h"
 #include "param/store/add_rule.h"
-#include "param/store/factored_update.h"
-#include "param/store/slice_update.h"
 #include "param/table/handlers.h"
 #include "param/table/slices.h"
 #include "param/table/start_point.h"
@@ -57,7 +57,7 @@ struct ShardSetup {
   std::optional<GroupSync::Setup> sync; // set if slices are exchanged with other server groups
   bool alike = false;                   // all server groups make the same versions
   plugin::Activity* activity = nullptr;
-  std::function<Status(std::uint32_t seat, const Message&)> send;
+  Send send;
   // Sends a message, and before it a part of the masters, to a seat of another machine. Null: there is one machine.
   std::function<Status(std::uint32_t seat, const Message&, std::span<const std::byte> params)> send_with;
   // Shows a part of the masters to a seat of any machine. Null: there is one machine.
@@ -91,7 +91,7 @@ class Shard {
   const Arrivals& arrivals() const { return arrivals_; }
 
   // The norm of all gradients in the newest version of its group. None: norms are not computed.
-  std::optional<double> gradient_norm() const { return last_norm_; }
+  std::optional<double> gradient_norm() const { return norm_ ? norm_->last() : std::nullopt; }
 
   // The version of its first slice. 0: it has no slice.
   Version version() const { return owned_.empty() ? 0 : owned_.front().versions.newest(); }
@@ -114,29 +114,22 @@ class Shard {
     Version at_least = 0;
   };
   struct Owned {
-    const Slice* slice = nullptr;
+    explicit Owned(const SliceVersions::Setup& of) : slice(of.slice), versions(of) {}
+
+    const Slice* slice;
     SliceVersions versions;
     const Handler* handler = nullptr; // of its param
     Consistency::Traits traits;       // of the handler
     std::vector<Received> held;
     std::vector<Contribution> seen; // the held contributions, for the handler
     std::vector<Waiting> waiting;
-    std::vector<Received> due;        // all contributions of the next version
-    UpdateVerdict verdict;            // on the due contributions
-    std::unique_ptr<Decoder> decoder; // null: contributions are not encoded
-    const float* decoded = nullptr;   // the sum of the due contributions, decoded
-    std::unique_ptr<LateSum> folded;  // null: the handler does not fold
-    enum class Sum : std::uint8_t { none, waits, on, whole };
-    Sum sum = Sum::none;                               // state of the sum with the other groups' due contributions
-    double square = 0;                                 // sum of squares of the due gradient, if the norm clips
-    std::optional<AgreedSums> sums;                    // set if the param is cut and the updater needs sums over it
-    std::vector<Asked> asked;                          // requests without an answer yet
-    bool exchanged = false;                            // an exchange is over, but not in the value yet
-    bool aligns = false;                               // `aligned` is to be sent to the run's leader
-    std::vector<std::uint64_t> own;                    // the handler's state
-    std::vector<std::uint64_t> accepted;               // per contributor: steps below this one have arrived
-    std::vector<std::unique_ptr<SliceUpdate>> updates; // of one contribution, of two, ...
-    std::unique_ptr<FactoredUpdate> factored;          // replaces `updates` if contributions are factors
+    std::unique_ptr<VersionMaker> maker;
+    std::optional<ParamSums> sums;       // set if the param is cut and the updater needs sums over it
+    std::vector<Asked> asked;            // requests without an answer yet
+    bool exchanged = false;              // an exchange is over, but not in the value yet
+    bool aligns = false;                 // `aligned` is to be sent to the run's leader
+    std::vector<std::uint64_t> own;      // the handler's state
+    std::vector<std::uint64_t> accepted; // per contributor: steps below this one have arrived
   };
 
   // The contributions that make a version of all slices, chosen by the chooser.
@@ -150,17 +143,13 @@ class Shard {
 
   explicit Shard(ShardSetup setup);
   Status own(const Slice&, const Updater::Rule&);
-  Status prepare_updates(Owned&, const Updater::Rule&);
   Status make_room();
-  ContributionKind kind_of(const Owned&) const;
-  void find_peers();
   Status make_sync();
   bool sums_gradients() const {
     return setup_.sync && setup_.sync->neighbours.sync->traits().of == Sync::Traits::Of::gradients;
   }
   bool is_of_chooser(const Message& message) const { return traits_.by_step && message.seat == setup_.seats.front(); }
   std::string named(std::size_t contributor, const Owned&) const;
-  Result<std::span<const std::byte>> sent(const Owned&, const Message&, std::size_t contributor) const;
   void put(Owned&);
   Status update(Owned&, const Message&);
   Status get(Owned&, const Message&);
@@ -173,17 +162,13 @@ class Shard {
   // Takes `dropped` or `folded`: for updates of that step that have arrived, and for those still to come.
   Status hear_late(const Message&);
   bool is_undecided(const Owned&, std::size_t contributor) const;
-  Status fold(Owned&, const Received&, float weight);
-  // Records that the due and folded contributions are in the version.
-  void count_in(Owned&);
   // Adds the folded contributions to the present version.
   Status amend(Owned&, float weight);
   Status apply_chosen(Owned&);
   // Carries out a verdict. `arrived`: the contribution it is about; null: it is about the held ones.
   Status decide(Owned&, const Received* arrived, const UpdateVerdict&);
   // Makes the next version of the due contributions: now, or when the sums that it needs are known.
-  Status make(Owned&, const UpdateVerdict&);
-  Status decode(Owned&);
+  Status make(Owned&);
   // Adds the due contributions of the other server groups, which make the same versions.
   Status sum_up(Owned&);
   Status make_of_sum(Owned&);
@@ -203,17 +188,13 @@ class Shard {
   Status answer_asked(Owned&, const Asked&);
   Status answer_settled(Owned&);
   bool is_unsettled(const Owned&, const Asked&) const;
-  Status say_norm(Owned&);
   Status hear_norm(const Message&);
   Status clip();
   Status say_sums(Owned&);
   Status hear_sums(const Message&);
   Status apply_summed(Owned&);
-  std::span<const float* const> gradients_of(const Owned&);
-  SliceUpdate::Run run_of(const Owned&, std::size_t next);
-  static SliceUpdate& update_of(const Owned&, const SliceUpdate::Run&);
+  // The due and the folded contributions, for the ledger.
   std::span<const Ledger::Part> parts_of(const Owned&);
-  Status write(Owned&, std::span<const double> sums);
   Status apply(Owned&, std::span<const double> sums = {});
   // From now on, the version outlives this server.
   void publish(Owned&);
@@ -226,20 +207,16 @@ class Shard {
 
   ShardSetup setup_;
   Contributors contributors_;
-  const Consistency::Traits traits_;     // of the job's handler; `by_step` is the same in all handlers
-  ContributionKind kind_;                // of contributions that are neither encoded nor factors
-  AddRule addition_;                     // replaces the updater if contributions are differences
-  std::vector<Choice> choices_;          // a ring, by version
-  std::vector<std::uint64_t> forgotten_; // per contributor: steps below this one make no version any more
-  std::vector<float> late_weights_;      // per contributor: the weight that folds in the last of these; 0: dropped
-  std::vector<Owned> owned_;
+  const Consistency::Traits traits_;        // of the job's handler; `by_step` is the same in all handlers
+  ContributionKind kind_;                   // of contributions that are neither encoded nor factors
+  AddRule addition_;                        // replaces the updater if contributions are differences
+  std::vector<Choice> choices_;             // a ring, by version
+  std::vector<std::uint64_t> forgotten_;    // per contributor: steps below this one make no version any more
+  std::vector<float> late_weights_;         // per contributor: the weight that folds in the last of these; 0: dropped
+  std::deque<Owned> owned_;                 // stays in place, because its parts refer to one another
   Memory room_;                             // scratch memory for the product of factors
   std::vector<std::size_t> owned_by_slice_; // per slice of the table: index in owned_; not_owned: another server's
-  std::vector<const float*> gradients_;     // of one update
-  std::vector<std::uint32_t> peers_;        // all servers of the group that own slices, with this one
-  std::optional<double> last_norm_;         // of the newest version
-  std::optional<AgreedSums> norm_;          // the sum of squares of all gradients, if their norm clips
-  std::size_t due_ = 0;                     // slices of this server whose contributions are due
+  std::optional<GradientNorm> norm_;        // set if the updater clips by it
   std::uint64_t repeated_ = 0;
   Arrivals arrivals_;
   std::unique_ptr<GroupSync> sync_;    // exchanges values among server groups; null: there are no such exchanges

@@ -8,7 +8,7 @@ namespace dlhost::param {
 
 // True if contributions are due (they are in no version yet), the asked version does not exist, or an exchange is on.
 bool Shard::is_unsettled(const Owned& owned, const Asked& asked) const {
-  return !owned.due.empty() || owned.versions.newest() < asked.at_least ||
+  return owned.maker->is_due() || owned.versions.newest() < asked.at_least ||
          (asked.word == Word::look && (owned.exchanged || is_on(owned)));
 }
 

@@ -20,13 +20,11 @@ Status Shard::exchange(Owned& owned) {
 // Continues the sum. Called whenever a message has arrived that the sum may wait for.
 Status Shard::sum_up(Owned& owned) {
   const std::size_t which = owned_by_slice_[owned.slice->id];
-  if (owned.sum == Owned::Sum::waits && sums_->has_room(which)) {
-    owned.sum = Owned::Sum::on;
-    DLHOST_TRY(
-        sums_->start(which, owned.versions.newest(), gradients_of(owned), std::exchange(owned.verdict.weight, 1.0F)));
-  }
-  if (owned.sum != Owned::Sum::on || !sums_->is_whole(which)) return {};
-  owned.sum = Owned::Sum::whole;
+  VersionMaker& maker = *owned.maker;
+  if (sums_->can_start(which))
+    DLHOST_TRY(sums_->start(which, owned.versions.newest(), maker.gradients(), maker.take_weight()));
+  if (!sums_->is_whole(which)) return {};
+  maker.use_sum(sums_->take_sum(which));
   return make_of_sum(owned);
 }
 
@@ -65,7 +63,7 @@ Status Shard::go_on_exchanging() {
 // computed with the present value.
 Status Shard::conclude(Owned& owned) {
   const std::size_t which = owned_by_slice_[owned.slice->id];
-  owned.exchanged = !owned.due.empty();
+  owned.exchanged = owned.maker->is_due();
   if (owned.exchanged) return {};
   DLHOST_ASSIGN(const std::size_t next, owned.versions.room());
   DLHOST_TRY(sync_->conclude(which, owned.versions.newest(), owned.versions.value(), owned.versions.value(next)));
@@ -122,7 +120,7 @@ Status Shard::align(const Message& message) {
   for (std::size_t which = 0; which < owned_.size(); ++which) {
     Owned& owned = owned_[which];
     owned.aligns = true;
-    if (owned.folded && !owned.folded->empty())
+    if (owned.maker->has_folded())
       DLHOST_TRY(amend(owned, traits_.by_step ? static_cast<float>(message.rate)
                                               : owned.handler->consistency->weight_at_pause(state(owned, 0))));
     if (sync_ && sync_->align(which, owned.versions.newest())) DLHOST_TRY(exchange(owned));

@@ -10,18 +10,16 @@ Shard::MissingContribution Shard::lack(SliceId id) const {
   const std::size_t which = owned_by_slice_[id];
   const Owned& owned = owned_[which];
   if (sync_ && sync_->in_step() && is_on(owned)) return {What::exchange, sync_->first_missing(which)};
-  if (owned.sum == Owned::Sum::waits || owned.sum == Owned::Sum::on)
-    return {What::exchange, sums_->first_missing(which)};
-  const bool clipped = due_ == 0; // true also without clipping
-  if (norm_ && due_ == owned_.size()) return {What::norm, setup_.seats[peers_[norm_->first_missing()]]};
-  if (owned.sums && !owned.due.empty() && clipped)
-    return {What::sum, setup_.seats[setup_.slices->of(owned.slice->param)[owned.sums->first_missing()].server]};
+  if (sums_ && sums_->is_pending(which)) return {What::exchange, sums_->first_missing(which)};
+  if (norm_ && norm_->is_sent()) return {What::norm, norm_->first_missing()};
+  const bool clipped = !norm_ || !norm_->is_begun();
+  if (owned.sums && owned.maker->is_due() && clipped) return {What::sum, owned.sums->first_missing()};
   // The contributor with the fewest steps in this slice or, if one norm covers all slices, in any slice.
   std::optional<std::size_t> last;
   std::uint64_t least = 0;
-  for (const Owned& one : norm_ ? std::span<const Owned>(owned_) : std::span(&owned, 1))
+  for (const Owned& one : owned_)
     for (std::size_t c = 0; c < one.accepted.size(); ++c)
-      if (contributors_.makes_steps(c) && (!last || one.accepted[c] < least)) {
+      if ((norm_ || &one == &owned) && contributors_.makes_steps(c) && (!last || one.accepted[c] < least)) {
         last = c;
         least = one.accepted[c];
       }
