@@ -6,17 +6,15 @@ namespace dlhost::param {
 namespace {
 
 constexpr std::size_t not_owned = ~std::size_t{0};
-constexpr std::size_t choices_ahead = 64; // of the slice with the lowest version
 
 } // namespace
 
 Shard::Shard(ShardSetup setup)
     : setup_(std::move(setup)), contributors_(std::move(setup_.contributors), setup_.groups),
       traits_(setup_.handlers.job.consistency->traits()),
-      kind_(setup_.handlers.job.consistency->plan(0, 0).send_delta ? ContributionKind::delta : ContributionKind::dense),
-      choices_(traits_.by_step ? choices_ahead : 0), forgotten_(contributors_.size()),
-      late_weights_(contributors_.size()) {
-  for (Choice& choice : choices_) choice.members.reserve(contributors_.size());
+      kind_(setup_.handlers.job.consistency->plan(0, 0).send_delta ? ContributionKind::delta
+                                                                   : ContributionKind::dense) {
+  if (traits_.by_step) choices_.emplace(contributors_.size());
   if (!setup_.published.empty()) published_.emplace(setup_.published, contributors_.size());
   if (kind_ == ContributionKind::delta) {
     setup_.updater = &addition_;
@@ -68,14 +66,8 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
                                                           .machines = contributors_.machines(),
                                                           .surviving = published_ ? &*published_ : nullptr,
                                                           .each_outlives = setup_.versions_outlive});
-  owned.handler = &handler;
-  owned.traits = handler.consistency->traits();
-  owned.held.reserve(contributors);
-  owned.seen.reserve(contributors);
   owned.waiting.reserve(contributors);
   owned.asked.reserve(3 * contributors); // of each: a look, a settle at the end of a step, a settle before a pause
-  owned.own.resize(owned.traits.own_words + contributors * owned.traits.words_each);
-  owned.accepted.resize(contributors);
   DLHOST_ASSIGN(owned.maker, VersionMaker::make({.versions = &owned.versions,
                                                  .contributors = &contributors_,
                                                  .store = setup_.store,
@@ -83,13 +75,20 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
                                                  .slices = setup_.slices,
                                                  .kind = kind_,
                                                  .codec = setup_.codec,
-                                                 .folds = owned.traits.folds,
+                                                 .folds = handler.consistency->traits().folds,
                                                  .one_sum = sums_gradients(),
                                                  .updater = setup_.updater,
                                                  .rule = &rule,
                                                  .actor = setup_.updater_actor,
                                                  .settings = setup_.update_settings,
                                                  .activity = setup_.activity}));
+  owned.decisions.emplace(SliceDecisions::Setup{.handler = handler,
+                                                .contributors = &contributors_,
+                                                .choices = choices_ ? &*choices_ : nullptr,
+                                                .versions = &owned.versions,
+                                                .maker = owned.maker.get(),
+                                                .arrivals = &arrivals_,
+                                                .activity = setup_.activity});
   if (const std::size_t sums = owned.maker->sums_over_slices(); sums > 0)
     owned.sums.emplace(ParamSums::Setup{.slice = &slice,
                                         .pieces = setup_.slices->of(slice.param),
@@ -118,26 +117,15 @@ void Shard::begin(const StartPoint& beginning) {
     owned.exchanged = owned.aligns = false;
     owned.maker->forget_sum();
     if (owned.sums) owned.sums->begin(version);
-    const auto& steps = beginning.steps_of(owned.slice->id);
-    for (std::size_t c = 0; c < owned.accepted.size(); ++c) owned.accepted[c] = steps.at(contributors_.number_of(c));
-    owned.versions.begin(version, owned.accepted);
+    // The steps of this server's contributors.
+    const auto steps = std::span(beginning.steps_of(owned.slice->id)).subspan(contributors_.number_of(0));
+    owned.versions.begin(version, steps.first(contributors_.size()));
     // A worker whose step is in the start values must not wait for a version that is made without it.
-    for (std::size_t c = 0; traits_.by_step && c < forgotten_.size(); ++c)
-      forgotten_[c] = std::max(forgotten_[c], owned.accepted[c]);
-    std::ranges::fill(owned.own, 0);
-    for (std::size_t c = 0; owned.traits.words_each > 0 && c < owned.accepted.size(); ++c)
-      owned.own[owned.traits.own_words + c * owned.traits.words_each] = owned.accepted[c];
-    put(owned);
+    for (std::size_t c = 0; choices_ && c < contributors_.size(); ++c) choices_->forget(c, steps[c]);
+    owned.decisions->begin(steps.first(contributors_.size()));
+    owned.versions.unpublish();
+    if (!sync_ || !sync_->is_joining()) publish(owned);
   }
-}
-
-void Shard::put(Owned& owned) {
-  setup_.activity->enter(owned.handler->actor, "on_put");
-  SliceState state = this->state(owned, 0);
-  owned.handler->consistency->on_put(state);
-  setup_.activity->leave();
-  owned.versions.unpublish();
-  if (!sync_ || !sync_->is_joining()) publish(owned);
 }
 
 Status Shard::keep_ledger(std::unique_ptr<LogFile> file, std::uint32_t server, const StartPoint& beginning,
@@ -151,18 +139,6 @@ Status Shard::keep_ledger(std::unique_ptr<LogFile> file, std::uint32_t server, c
       Ledger::Keeping{.server = server, .at_once = published_ && setup_.versions_outlive, .summed = setup_.alike});
   if (sync_) sync_->keep(&*ledger_);
   return ledger_->begin(beginning, before);
-}
-
-SliceState Shard::state(Owned& owned, std::size_t contributor) const {
-  return {.slice = owned.slice->id,
-          .version = owned.versions.newest(),
-          .groups = setup_.groups,
-          .contributors = contributors_.makers(),
-          .expected = static_cast<std::uint32_t>(contributors_.size()),
-          .from = static_cast<std::uint32_t>(contributor),
-          .folded = owned.maker->folded_weight(),
-          .held = owned.seen,
-          .own = owned.own};
 }
 
 Status Shard::take(const Message& message) {
@@ -195,12 +171,11 @@ std::string Shard::named(std::size_t contributor, const Owned& owned) const {
 
 Status Shard::update(Owned& owned, const Message& message) {
   DLHOST_ASSIGN(const std::size_t contributor, contributors_.index_of(message));
-  if (message.step < owned.accepted[contributor]) {
+  if (message.step < owned.decisions->arrived(contributor)) {
     ++repeated_;
     return {};
   }
   DLHOST_ASSIGN(const auto bytes, owned.maker->find(message, contributor));
-  owned.accepted[contributor] = message.step + 1;
   const Received arrived{.contribution = {.kind = message.contribution,
                                           .who = message.identity(),
                                           .based_on = message.version,
@@ -208,20 +183,8 @@ Status Shard::update(Owned& owned, const Message& message) {
                                           .bytes = bytes},
                          .contributor = contributor,
                          .rate = message.rate};
-  if (traits_.by_step) {
-    if (message.step < forgotten_[contributor]) // the chooser counted it as late before it arrived
-      return late_weights_[contributor] > 0 ? owned.maker->fold(arrived, late_weights_[contributor]) : Status();
-    if (owned.held.size() == owned.held.capacity())
-      return Status::internal("more updates of slice ", message.slice, " wait than workers could send");
-    owned.held.push_back(arrived);
-    return apply_chosen(owned);
-  }
-  if (owned.traits.may_drop || owned.traits.folds) ++arrivals_.came; // counted only if contributions can be late
-  setup_.activity->enter(owned.handler->actor, "on_update", message.step);
-  SliceState state = this->state(owned, contributor);
-  const UpdateVerdict verdict = owned.handler->consistency->on_update(state, arrived.contribution);
-  setup_.activity->leave();
-  return decide(owned, &arrived, verdict);
+  DLHOST_ASSIGN(const auto outcome, owned.decisions->take(arrived));
+  return go_on(owned, &arrived, outcome);
 }
 
 // A version may be complete without this worker: the handler decides again for each slice.
@@ -231,11 +194,8 @@ Status Shard::leave(const Message& message) {
   contributors_.leave(contributor);
   if (contributors_.makers() == 0) return {};
   for (Owned& owned : owned_) {
-    setup_.activity->enter(owned.handler->actor, "on_member");
-    SliceState state = this->state(owned, contributor);
-    const UpdateVerdict verdict = owned.handler->consistency->on_member(state);
-    setup_.activity->leave();
-    DLHOST_TRY(decide(owned, nullptr, verdict));
+    DLHOST_ASSIGN(const auto outcome, owned.decisions->leave(contributor));
+    DLHOST_TRY(go_on(owned, nullptr, outcome));
     DLHOST_TRY(answer_waiting(owned));
   }
   return {};

@@ -25,7 +25,9 @@
 #include "param/server/contributors.h"
 #include "param/server/ledger.h"
 #include "param/server/send.h"
+#include "param/server/slice_decisions.h"
 #include "param/server/slice_versions.h"
+#include "param/server/step_choices.h"
 #include "param/server/surviving_versions.h"
 #include "param/server/version_maker.h"
 #include "param/server/version_sums.h"
@@ -118,27 +120,13 @@ class Shard {
 
     const Slice* slice;
     SliceVersions versions;
-    const Handler* handler = nullptr; // of its param
-    Consistency::Traits traits;       // of the handler
-    std::vector<Received> held;
-    std::vector<Contribution> seen; // the held contributions, for the handler
     std::vector<Waiting> waiting;
     std::unique_ptr<VersionMaker> maker;
-    std::optional<ParamSums> sums;       // set if the param is cut and the updater needs sums over it
-    std::vector<Asked> asked;            // requests without an answer yet
-    bool exchanged = false;              // an exchange is over, but not in the value yet
-    bool aligns = false;                 // `aligned` is to be sent to the run's leader
-    std::vector<std::uint64_t> own;      // the handler's state
-    std::vector<std::uint64_t> accepted; // per contributor: steps below this one have arrived
-  };
-
-  // The contributions that make a version of all slices, chosen by the chooser.
-  struct Choice {
-    Version version = 0;
-    float weight = 1, rate_factor = 1;
-    std::size_t count = 0;
-    std::vector<std::pair<std::size_t, std::uint64_t>> members; // contributors and their steps, received so far
-    bool whole() const { return count > 0 && members.size() == count; }
+    std::optional<SliceDecisions> decisions;
+    std::optional<ParamSums> sums; // set if the param is cut and the updater needs sums over it
+    std::vector<Asked> asked;      // requests without an answer yet
+    bool exchanged = false;        // an exchange is over, but not in the value yet
+    bool aligns = false;           // `aligned` is to be sent to the run's leader
   };
 
   explicit Shard(ShardSetup setup);
@@ -150,7 +138,6 @@ class Shard {
   }
   bool is_of_chooser(const Message& message) const { return traits_.by_step && message.seat == setup_.seats.front(); }
   std::string named(std::size_t contributor, const Owned&) const;
-  void put(Owned&);
   Status update(Owned&, const Message&);
   Status get(Owned&, const Message&);
   Status asked(Owned&, const Message&);
@@ -161,12 +148,11 @@ class Shard {
   Status choose(const Message&);
   // Takes `dropped` or `folded`: for updates of that step that have arrived, and for those still to come.
   Status hear_late(const Message&);
-  bool is_undecided(const Owned&, std::size_t contributor) const;
   // Adds the folded contributions to the present version.
   Status amend(Owned&, float weight);
   Status apply_chosen(Owned&);
-  // Carries out a verdict. `arrived`: the contribution it is about; null: it is about the held ones.
-  Status decide(Owned&, const Received* arrived, const UpdateVerdict&);
+  // Continues after a decision about `arrived`; null: about held contributions.
+  Status go_on(Owned&, const Received* arrived, SliceDecisions::Outcome);
   // Makes the next version of the due contributions: now, or when the sums that it needs are known.
   Status make(Owned&);
   // Adds the due contributions of the other server groups, which make the same versions.
@@ -203,16 +189,13 @@ class Shard {
   Status answer_waiting(Owned&);
   // Errors: internal if the handler serves an older version than its traits promise.
   Status is_fresh(const Owned&, std::size_t asks) const;
-  SliceState state(Owned&, std::size_t contributor) const;
 
   ShardSetup setup_;
   Contributors contributors_;
   const Consistency::Traits traits_;        // of the job's handler; `by_step` is the same in all handlers
   ContributionKind kind_;                   // of contributions that are neither encoded nor factors
   AddRule addition_;                        // replaces the updater if contributions are differences
-  std::vector<Choice> choices_;             // a ring, by version
-  std::vector<std::uint64_t> forgotten_;    // per contributor: steps below this one make no version any more
-  std::vector<float> late_weights_;         // per contributor: the weight that folds in the last of these; 0: dropped
+  std::optional<StepChoices> choices_;      // set if the handler chooses whole steps
   std::deque<Owned> owned_;                 // stays in place, because its parts refer to one another
   Memory room_;                             // scratch memory for the product of factors
   std::vector<std::size_t> owned_by_slice_; // per slice of the table: index in owned_; not_owned: another server's

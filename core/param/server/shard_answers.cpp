@@ -48,7 +48,7 @@ Status Shard::get(Owned& owned, const Message& message) {
                            message.slice);
   owned.versions.unpin(contributor);
   // A worker whose step was dropped must not wait for a version without it: perhaps no other worker makes that version.
-  const bool dropped = traits_.by_step && message.step < forgotten_[contributor];
+  const bool dropped = choices_ && choices_->is_late(contributor, message.step);
   owned.waiting.push_back({contributor, dropped ? 0 : message.version});
   return answer_waiting(owned);
 }
@@ -57,16 +57,11 @@ Status Shard::answer_waiting(Owned& owned) {
   if (sync_ && sync_->in_step() && is_on(owned)) return {}; // all continue from the common value
   for (std::size_t w = 0; w < owned.waiting.size();) {
     const Waiting waiting = owned.waiting[w];
-    if (is_undecided(owned, waiting.contributor)) {
+    if (owned.decisions->is_undecided(waiting.contributor)) {
       ++w;
       continue;
     }
-    const Contributor& asks = contributors_[waiting.contributor];
-    setup_.activity->enter(owned.handler->actor, "on_get");
-    const auto verdict =
-        owned.handler->consistency->on_get(state(owned, waiting.contributor), asks.group, asks.rank, waiting.at_least);
-    setup_.activity->leave();
-    if (verdict == GetVerdict::wait) {
+    if (owned.decisions->on_get(waiting.contributor, waiting.at_least) == GetVerdict::wait) {
       ++w;
       continue;
     }
@@ -78,9 +73,9 @@ Status Shard::answer_waiting(Owned& owned) {
 }
 
 Status Shard::is_fresh(const Owned& owned, std::size_t asks) const {
-  const std::uint64_t made = owned.accepted[asks];
-  const std::uint64_t staleness = owned.traits.staleness;
-  if (owned.traits.may_drop || made <= staleness) return {};
+  const std::uint64_t made = owned.decisions->arrived(asks);
+  const std::uint64_t staleness = owned.decisions->traits().staleness;
+  if (owned.decisions->traits().may_drop || made <= staleness) return {};
   for (std::size_t c = 0; c < contributors_.size(); ++c)
     if (contributors_.makes_steps(c) && owned.versions.contains(c) < made - staleness)
       return Status::internal("the consistency handler answers ", named(asks, owned), ", after ", made,

@@ -121,8 +121,7 @@ Status Shard::align(const Message& message) {
     Owned& owned = owned_[which];
     owned.aligns = true;
     if (owned.maker->has_folded())
-      DLHOST_TRY(amend(owned, traits_.by_step ? static_cast<float>(message.rate)
-                                              : owned.handler->consistency->weight_at_pause(state(owned, 0))));
+      DLHOST_TRY(amend(owned, traits_.by_step ? static_cast<float>(message.rate) : owned.decisions->weight_at_pause()));
     if (sync_ && sync_->align(which, owned.versions.newest())) DLHOST_TRY(exchange(owned));
   }
   return say_aligned();

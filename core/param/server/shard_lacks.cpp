@@ -18,10 +18,10 @@ Shard::MissingContribution Shard::lack(SliceId id) const {
   std::optional<std::size_t> last;
   std::uint64_t least = 0;
   for (const Owned& one : owned_)
-    for (std::size_t c = 0; c < one.accepted.size(); ++c)
-      if ((norm_ || &one == &owned) && contributors_.makes_steps(c) && (!last || one.accepted[c] < least)) {
+    for (std::size_t c = 0; c < contributors_.size(); ++c)
+      if ((norm_ || &one == &owned) && contributors_.makes_steps(c) && (!last || one.decisions->arrived(c) < least)) {
         last = c;
-        least = one.accepted[c];
+        least = one.decisions->arrived(c);
       }
   return {What::contribution, last ? std::optional(contributors_[*last].seat) : std::nullopt};
 }

@@ -7,18 +7,10 @@ namespace dlhost::param {
 
 Status Shard::choose(const Message& message) {
   DLHOST_ASSIGN(const std::size_t contributor, contributors_.index_of(message));
-  if (!is_of_chooser(message) || message.samples.count == 0 || message.samples.count > contributors_.size())
-    return Status::corrupt("a message chooses ", message.samples.count,
-                           " contributions: only the chooser may, at least one and at most one of each worker");
-  Choice& choice = choices_[message.version % choices_.size()];
-  if (choice.version != message.version || choice.whole()) choice = {.members = std::move(choice.members)};
-  if (choice.count == 0) choice.members.clear();
-  choice.version = message.version;
-  choice.weight = static_cast<float>(message.rate);
-  choice.rate_factor = message.factor;
-  choice.count = message.samples.count;
-  choice.members.emplace_back(contributor, message.step);
-  if (!choice.whole()) return {};
+  if (!is_of_chooser(message))
+    return Status::corrupt("seat ", message.seat, " chooses contributions, which only the chooser may");
+  DLHOST_ASSIGN(const bool whole, choices_->choose(message, contributor));
+  if (!whole) return {};
   for (Owned& owned : owned_) DLHOST_TRY(apply_chosen(owned));
   return {};
 }
@@ -29,18 +21,11 @@ Status Shard::hear_late(const Message& message) {
   if (!is_of_chooser(message) || (folds && !(traits_.folds && message.rate > 0)))
     return Status::corrupt("a message reports worker ", message.rank, " of group ", message.group,
                            " as late: only the chooser may, and it may fold only under a handler that folds");
-  forgotten_[contributor] = std::max(forgotten_[contributor], message.step + 1);
-  late_weights_[contributor] = folds ? static_cast<float>(message.rate) : 0;
+  choices_->forget(contributor, message.step + 1, folds ? static_cast<float>(message.rate) : 0);
   if (ledger_ && !folds) DLHOST_TRY(ledger_->dropped({contributors_.number_of(contributor), message.step}));
   for (Owned& owned : owned_) {
-    if (!folds) owned.versions.contain(contributor, forgotten_[contributor]);
-    const auto late = std::ranges::find_if(owned.held, [&](const Received& held) {
-      return held.contributor == contributor && held.contribution.who.step < forgotten_[contributor];
-    });
-    if (late != owned.held.end()) {
-      if (folds) DLHOST_TRY(owned.maker->fold(*late, late_weights_[contributor]));
-      owned.held.erase(late);
-    }
+    if (!folds) owned.versions.contain(contributor, choices_->forgotten(contributor));
+    DLHOST_TRY(owned.decisions->take_late(contributor, folds));
     for (Waiting& waiting : owned.waiting)
       if (waiting.contributor == contributor) waiting.at_least = 0; // the version it waits for is made without it
     DLHOST_TRY(answer_waiting(owned));
@@ -48,63 +33,16 @@ Status Shard::hear_late(const Message& message) {
   return {};
 }
 
-// True if the chooser has not decided yet about an update of this worker. Until then a `get` of the worker is not
-// answered, even if the version that it asks for exists: after the answer the worker would overwrite the gradient. This
-// also bounds the number of held updates when the chooser is slow. False if steps are not chosen.
-bool Shard::is_undecided(const Owned& owned, std::size_t contributor) const {
-  return traits_.by_step && std::ranges::find(owned.held, contributor, &Received::contributor) != owned.held.end();
-}
-
-// Makes the next version once all its chosen updates have arrived. Updates of later versions may have arrived too.
 Status Shard::apply_chosen(Owned& owned) {
-  const Choice& choice = choices_[owned.versions.newest() % choices_.size()];
-  if (owned.maker->is_due() || choice.version != owned.versions.newest() || !choice.whole()) return {};
-  const auto is_member = [&](const Received& held) {
-    return std::ranges::find(choice.members, std::pair(held.contributor, held.contribution.who.step)) !=
-           choice.members.end();
-  };
-  const auto others = std::partition(owned.held.begin(), owned.held.end(), is_member);
-  if (static_cast<std::size_t>(others - owned.held.begin()) < choice.count) return {};
-  DLHOST_TRY(owned.maker->make_due({owned.held.begin(), others}, nullptr,
-                                   {.weight = choice.weight, .rate_factor = choice.rate_factor}));
-  owned.held.erase(owned.held.begin(), others);
-  return make(owned);
+  DLHOST_ASSIGN(const auto outcome, owned.decisions->take_chosen());
+  return go_on(owned, nullptr, outcome);
 }
 
-Status Shard::decide(Owned& owned, const Received* arrived, const UpdateVerdict& verdict) {
-  const bool makes = verdict.act == UpdateVerdict::Act::apply || verdict.act == UpdateVerdict::Act::combine;
-  if (makes && owned.maker->is_due())
-    return Status::internal("the consistency handler makes a version of slice ", owned.slice->id,
-                            " before the one before is made");
-  switch (verdict.act) {
-  case UpdateVerdict::Act::hold:
-    if (!arrived) return {};
-    if (owned.held.size() == owned.held.capacity())
-      return Status::internal("the consistency handler holds more updates of slice ", owned.slice->id,
-                              " than there are workers");
-    owned.held.push_back(*arrived);
-    owned.seen.push_back(arrived->contribution);
-    return {};
-  case UpdateVerdict::Act::apply:
-    if (!arrived) return Status::internal("the consistency handler applies a contribution, but none has arrived");
-    DLHOST_TRY(owned.maker->make_due({}, arrived, verdict));
-    return make(owned);
-  case UpdateVerdict::Act::combine:
-    if (owned.held.empty() && !arrived)
-      return Status::internal("the consistency handler combines contributions, but none is held");
-    DLHOST_TRY(owned.maker->make_due(owned.held, arrived, verdict));
-    owned.held.clear();
-    owned.seen.clear();
-    return make(owned);
-  case UpdateVerdict::Act::drop:
-    ++arrivals_.late;
-    return ledger_ && arrived ? ledger_->dropped(owned_by_slice_[owned.slice->id], contributors_.part_of(*arrived))
-                              : Status();
-  case UpdateVerdict::Act::fold:
-    if (!arrived) return Status::internal("the consistency handler folds a contribution, but none has arrived");
-    if (verdict.late) ++arrivals_.late;
-    return owned.maker->fold(*arrived, verdict.weight);
-  }
+Status Shard::go_on(Owned& owned, const Received* arrived, SliceDecisions::Outcome outcome) {
+  using Outcome = SliceDecisions::Outcome;
+  if (outcome == Outcome::due) return make(owned);
+  if (outcome == Outcome::dropped && ledger_ && arrived)
+    return ledger_->dropped(owned_by_slice_[owned.slice->id], contributors_.part_of(*arrived));
   return {};
 }
 
@@ -185,7 +123,7 @@ Status Shard::apply(Owned& owned, std::span<const double> sums) {
   if (sync_) DLHOST_TRY(exchange(owned));
   DLHOST_TRY(answer_waiting(owned));
   DLHOST_TRY(answer_settled(owned));
-  return traits_.by_step ? apply_chosen(owned) : Status();
+  return choices_ ? apply_chosen(owned) : Status();
 }
 
 // The version number stays, so that no contribution becomes late by it.
