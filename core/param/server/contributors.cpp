@@ -10,10 +10,6 @@ Contributors::Contributors(std::vector<Contributor> all, std::uint32_t groups)
                                      .workers = static_cast<std::uint32_t>(all_.size() / groups)},
       makes_steps_(all_.size(), true), makers_(static_cast<std::uint32_t>(all_.size())) {}
 
-std::string Contributors::name_of(std::size_t index) const {
-  return concat("worker ", all_[index].rank, " of group ", all_[index].group);
-}
-
 Result<std::size_t> Contributors::leaver_of(const Message& message) const {
   DLHOST_ASSIGN(const std::size_t index, index_of(message));
   if (!clients_.is_led_by(message.seat, message.group))

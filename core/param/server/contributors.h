@@ -3,14 +3,13 @@
 // A worker has an index among the contributors, and a number among all workers of the run. Both count group by group,
 // then rank by rank.
 //
-// Thread: the server's. Does not allocate after it is made, except for names.
+// Thread: the server's. Does not allocate after construction.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include <dlhost/consistency.h>
@@ -54,8 +53,6 @@ class Contributors {
   std::size_t number_of(std::size_t index) const { return clients_.first_contributor() + index; }
   // The contribution's name in the ledger.
   Ledger::Part part_of(const Received& received) const { return {number_of(received.contributor), received.step()}; }
-  // The worker's name in messages to people.
-  std::string name_of(std::size_t index) const;
 
   // The index of the worker that a `leave` names. Errors: corrupt if the sender does not lead the worker's group.
   Result<std::size_t> leaver_of(const Message&) const;

@@ -1,6 +1,7 @@
 #include "param/server/shard.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dlhost::param {
 namespace {
@@ -12,8 +13,16 @@ constexpr std::size_t not_owned = ~std::size_t{0};
 Shard::Shard(ShardSetup setup)
     : setup_(std::move(setup)), contributors_(std::move(setup_.contributors), setup_.groups),
       traits_(setup_.handlers.job.consistency->traits()),
-      kind_(setup_.handlers.job.consistency->plan(0, 0).send_delta ? ContributionKind::delta
-                                                                   : ContributionKind::dense) {
+      kind_(setup_.handlers.job.consistency->plan(0, 0).send_delta ? ContributionKind::delta : ContributionKind::dense),
+      answers_({.machine = setup_.machine,
+                .contributors = &contributors_,
+                .masters = setup_.masters,
+                .coding = setup_.sync ? setup_.sync->neighbours.codec.coding : nullptr,
+                .exchanged = setup_.sync ? setup_.sync->neighbours.memory : std::span<std::byte>(),
+                .send = &setup_.send,
+                .send_with = &setup_.send_with,
+                .show = &setup_.show,
+                .show_own = &setup_.show_own}) {
   if (traits_.by_step) choices_.emplace(contributors_.size());
   if (!setup_.published.empty()) published_.emplace(setup_.published, contributors_.size());
   if (kind_ == ContributionKind::delta) {
@@ -24,50 +33,50 @@ Shard::Shard(ShardSetup setup)
 
 Result<std::unique_ptr<Shard>> Shard::make(ShardSetup setup) {
   std::unique_ptr<Shard> shard(new Shard(std::move(setup)));
-  const auto rule = shard->setup_.updater->rule();
-  shard->owned_by_slice_.assign(shard->setup_.slices->size(), not_owned);
-  for (const Slice& slice : shard->setup_.slices->all())
-    if (slice.server == shard->setup_.server) DLHOST_TRY(shard->own(slice, rule));
+  const ShardSetup& own = shard->setup_;
+  const auto rule = own.updater->rule();
+  std::vector<const Slice*> owned;
+  for (const Slice& slice : own.slices->all())
+    if (slice.server == own.server) owned.push_back(&slice);
+  DLHOST_TRY(shard->make_exchange(owned));
+  shard->owned_by_slice_.assign(own.slices->size(), not_owned);
+  for (const Slice* slice : owned) DLHOST_TRY(shard->own(*slice, rule));
   DLHOST_TRY(shard->make_room());
-  if (shard->setup_.update_settings.clip_norm > 0 && !shard->owned_.empty())
-    shard->norm_.emplace(GradientNorm::Setup{.server = shard->setup_.server,
-                                             .slices = shard->setup_.slices->all(),
-                                             .seats = shard->setup_.seats,
-                                             .largest = shard->setup_.update_settings.clip_norm,
-                                             .send = &shard->setup_.send});
-  DLHOST_TRY(shard->make_sync());
+  if (own.update_settings.clip_norm > 0 && !owned.empty())
+    shard->norm_.emplace(GradientNorm::Setup{.server = own.server,
+                                             .slices = own.slices->all(),
+                                             .seats = own.seats,
+                                             .largest = own.update_settings.clip_norm,
+                                             .send = &own.send});
   return shard;
 }
 
-Status Shard::make_sync() {
-  if (!setup_.sync) return {};
-  std::vector<const Slice*> owned;
-  for (const Owned& one : owned_) owned.push_back(one.slice);
-  if (sums_gradients()) {
-    DLHOST_ASSIGN(sums_, GradientSums::make(setup_.sync->neighbours, *setup_.store, owned, contributors_.size()));
-  } else {
-    if (setup_.sync->mends && !setup_.versions_outlive)
-      setup_.sync->publish = [this](std::size_t which, Version version, std::uint64_t place) {
-        return publish_learned(owned_[which], version, place);
-      };
-    DLHOST_ASSIGN(sync_, GroupSync::make(*setup_.sync, owned));
+Status Shard::make_exchange(std::span<const Slice* const> owned) {
+  std::optional<GroupSync::Setup> values = std::move(setup_.sync);
+  if (values && values->neighbours.sync->traits().of == Sync::Traits::Of::gradients) {
+    DLHOST_ASSIGN(sums_, GradientSums::make(std::move(values->neighbours), *setup_.store, owned, contributors_.size()));
+    values.reset();
   }
+  const bool publishes_changes = values && values->mends && !setup_.versions_outlive;
+  DLHOST_ASSIGN(exchange_, ValueExchange::make({.sync = std::move(values),
+                                                .publishes_changes = publishes_changes,
+                                                .send = &setup_.send,
+                                                .answers = &answers_},
+                                               owned));
   return {};
 }
 
 Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
-  const std::size_t contributors = contributors_.size();
   owned_by_slice_[slice.id] = owned_.size();
   const Handler& handler = setup_.handlers.of(slice.param);
-  Owned& owned = owned_.emplace_back(SliceVersions::Setup{.slice = &slice,
-                                                          .param = setup_.store->params()[slice.param].get(),
-                                                          .masters = setup_.masters,
-                                                          .contributors = contributors,
-                                                          .machines = contributors_.machines(),
-                                                          .surviving = published_ ? &*published_ : nullptr,
-                                                          .each_outlives = setup_.versions_outlive});
-  owned.waiting.reserve(contributors);
-  owned.asked.reserve(3 * contributors); // of each: a look, a settle at the end of a step, a settle before a pause
+  Owned& owned =
+      owned_.emplace_back(owned_.size(), SliceVersions::Setup{.slice = &slice,
+                                                              .param = setup_.store->params()[slice.param].get(),
+                                                              .masters = setup_.masters,
+                                                              .contributors = contributors_.size(),
+                                                              .machines = contributors_.machines(),
+                                                              .surviving = published_ ? &*published_ : nullptr,
+                                                              .each_outlives = setup_.versions_outlive});
   DLHOST_ASSIGN(owned.maker, VersionMaker::make({.versions = &owned.versions,
                                                  .contributors = &contributors_,
                                                  .store = setup_.store,
@@ -76,19 +85,29 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
                                                  .kind = kind_,
                                                  .codec = setup_.codec,
                                                  .folds = handler.consistency->traits().folds,
-                                                 .one_sum = sums_gradients(),
+                                                 .one_sum = sums_ != nullptr,
                                                  .updater = setup_.updater,
                                                  .rule = &rule,
                                                  .actor = setup_.updater_actor,
                                                  .settings = setup_.update_settings,
                                                  .activity = setup_.activity}));
+  const StepChoices* choices = choices_ ? &*choices_ : nullptr;
   owned.decisions.emplace(SliceDecisions::Setup{.handler = handler,
                                                 .contributors = &contributors_,
-                                                .choices = choices_ ? &*choices_ : nullptr,
+                                                .choices = choices,
                                                 .versions = &owned.versions,
                                                 .maker = owned.maker.get(),
                                                 .arrivals = &arrivals_,
                                                 .activity = setup_.activity});
+  owned.requests.emplace(SliceRequests::Setup{.contributors = &contributors_,
+                                              .choices = choices,
+                                              .versions = &owned.versions,
+                                              .maker = owned.maker.get(),
+                                              .decisions = &*owned.decisions,
+                                              .answers = &answers_,
+                                              .sync = exchange_->sync(),
+                                              .which = owned.which});
+  exchange_->add(owned.versions, *owned.maker, *owned.requests);
   if (const std::size_t sums = owned.maker->sums_over_slices(); sums > 0)
     owned.sums.emplace(ParamSums::Setup{.slice = &slice,
                                         .pieces = setup_.slices->of(slice.param),
@@ -110,63 +129,65 @@ Status Shard::make_room() {
 
 void Shard::begin(const StartPoint& beginning) {
   if (norm_) norm_->begin(beginning.version);
-  if (sync_) sync_->begin(beginning);
+  exchange_->begin(beginning);
   if (sums_) sums_->begin();
-  for (auto& owned : owned_) {
-    const Version version = beginning.version_of(owned.slice->id);
-    owned.exchanged = owned.aligns = false;
+  for (Owned& owned : owned_) {
+    const SliceId slice = owned.versions.slice().id;
+    const Version version = beginning.version_of(slice);
     owned.maker->forget_sum();
     if (owned.sums) owned.sums->begin(version);
-    // The steps of this server's contributors.
-    const auto steps = std::span(beginning.steps_of(owned.slice->id)).subspan(contributors_.number_of(0));
-    owned.versions.begin(version, steps.first(contributors_.size()));
+    const auto steps = std::span(beginning.steps_of(slice)).subspan(contributors_.number_of(0), contributors_.size());
+    owned.versions.begin(version, steps);
     // A worker whose step is in the start values must not wait for a version that is made without it.
-    for (std::size_t c = 0; choices_ && c < contributors_.size(); ++c) choices_->forget(c, steps[c]);
-    owned.decisions->begin(steps.first(contributors_.size()));
+    for (std::size_t c = 0; choices_ && c < steps.size(); ++c) choices_->forget(c, steps[c]);
+    owned.decisions->begin(steps);
     owned.versions.unpublish();
-    if (!sync_ || !sync_->is_joining()) publish(owned);
+    if (!exchange_->is_joining()) exchange_->publish(owned.which);
   }
 }
 
 Status Shard::keep_ledger(std::unique_ptr<LogFile> file, std::uint32_t server, const StartPoint& beginning,
                           std::string_view before) {
   std::vector<Ledger::Owned> slices;
-  for (const Owned& owned : owned_)
-    slices.push_back({owned.slice, setup_.store->params()[owned.slice->param]->declared.name});
+  for (const Owned& owned : owned_) slices.push_back({&owned.versions.slice(), owned.versions.param().declared.name});
   parts_.reserve(Ledger::most_parts(contributors_.size()));
   ledger_.emplace(
       std::move(file), std::move(slices), beginning.steps.size(),
       Ledger::Keeping{.server = server, .at_once = published_ && setup_.versions_outlive, .summed = setup_.alike});
-  if (sync_) sync_->keep(&*ledger_);
+  answers_.keep(&*ledger_);
+  exchange_->keep(&*ledger_);
   return ledger_->begin(beginning, before);
 }
 
-Status Shard::take(const Message& message) {
-  if (message.word == Word::leave) return leave(message);
-  if (message.word == Word::chosen) return choose(message);
-  if (message.word == Word::dropped || message.word == Word::folded) return hear_late(message);
-  if (message.word == Word::norm) return hear_norm(message);
-  if (message.word == Word::sums) return hear_sums(message);
-  if (message.word == Word::align && message.version == 0) return align(message);
-  if (message.word == Word::attest) return attest(message);
+Result<Shard::Owned*> Shard::find(const Message& message) {
   if (message.slice >= owned_by_slice_.size() || owned_by_slice_[message.slice] == not_owned)
     return Status::corrupt("server ", setup_.server, " was asked for slice ", message.slice, ", which it does not own");
-  Owned& owned = owned_[owned_by_slice_[message.slice]];
+  return &owned_[owned_by_slice_[message.slice]];
+}
+
+Status Shard::take(const Message& message) {
   switch (message.word) {
-  case Word::update: return update(owned, message);
-  case Word::get: return get(owned, message);
+  case Word::leave: return leave(message);
+  case Word::chosen: return choose(message);
+  case Word::dropped:
+  case Word::folded: return hear_late(message);
+  case Word::norm: return hear_norm(message);
+  case Word::sums: return hear_sums(message);
+  case Word::attest: return answers_.attest(message);
+  default: break;
+  }
+  if (message.word == Word::align && message.version == 0) return align(message);
+  DLHOST_ASSIGN(Owned* const owned, find(message));
+  switch (message.word) {
+  case Word::update: return update(*owned, message);
   case Word::call:
   case Word::part:
   case Word::taken:
   case Word::recall:
-  case Word::recalled: return hear_neighbour(owned, message);
-  case Word::align: return align_through(message);
-  default: return asked(owned, message);
+  case Word::recalled: return hear_neighbour(*owned, message);
+  case Word::align: return exchange_->align_through(owned->which, message);
+  default: return owned->requests->take(message);
   }
-}
-
-std::string Shard::named(std::size_t contributor, const Owned& owned) const {
-  return concat(contributors_.name_of(contributor), ", for ", owned.versions.name());
 }
 
 Status Shard::update(Owned& owned, const Message& message) {
@@ -179,7 +200,7 @@ Status Shard::update(Owned& owned, const Message& message) {
   const Received arrived{.contribution = {.kind = message.contribution,
                                           .who = message.identity(),
                                           .based_on = message.version,
-                                          .elements = owned.slice->count,
+                                          .elements = owned.versions.slice().count,
                                           .bytes = bytes},
                          .contributor = contributor,
                          .rate = message.rate};
@@ -196,9 +217,62 @@ Status Shard::leave(const Message& message) {
   for (Owned& owned : owned_) {
     DLHOST_ASSIGN(const auto outcome, owned.decisions->leave(contributor));
     DLHOST_TRY(go_on(owned, nullptr, outcome));
-    DLHOST_TRY(answer_waiting(owned));
+    DLHOST_TRY(owned.requests->answer_gets());
   }
   return {};
+}
+
+Status Shard::choose(const Message& message) {
+  DLHOST_ASSIGN(const std::size_t contributor, contributors_.index_of(message));
+  if (!is_of_chooser(message))
+    return Status::corrupt("seat ", message.seat, " chooses contributions, which only the chooser may");
+  DLHOST_ASSIGN(const bool whole, choices_->choose(message, contributor));
+  if (!whole) return {};
+  for (Owned& owned : owned_) DLHOST_TRY(apply_chosen(owned));
+  return {};
+}
+
+Status Shard::hear_late(const Message& message) {
+  DLHOST_ASSIGN(const std::size_t contributor, contributors_.index_of(message));
+  const bool folds = message.word == Word::folded;
+  if (!is_of_chooser(message) || (folds && !(traits_.folds && message.rate > 0)))
+    return Status::corrupt("a message reports worker ", message.rank, " of group ", message.group,
+                           " as late: only the chooser may, and it may fold only under a handler that folds");
+  choices_->forget(contributor, message.step + 1, folds ? static_cast<float>(message.rate) : 0);
+  if (ledger_ && !folds) DLHOST_TRY(ledger_->dropped({contributors_.number_of(contributor), message.step}));
+  for (Owned& owned : owned_) {
+    if (!folds) owned.versions.contain(contributor, choices_->forgotten(contributor));
+    DLHOST_TRY(owned.decisions->take_late(contributor, folds));
+    owned.requests->wait_for_none(contributor); // the version it waits for is made without it
+    DLHOST_TRY(owned.requests->answer_gets());
+  }
+  return {};
+}
+
+Status Shard::hear_neighbour(Owned& owned, const Message& message) {
+  if (!sums_) return exchange_->take(owned.which, message);
+  DLHOST_TRY(sums_->take(owned.which, message));
+  return sum_up(owned);
+}
+
+// Requires: all workers pause, and all their updates have arrived.
+Status Shard::align(const Message& message) {
+  if (message.seat != leading_seat && !is_of_chooser(message))
+    return Status::corrupt("seat ", message.seat, " sends 'align', which only the run's leader and the chooser may");
+  for (Owned& owned : owned_) {
+    if (owned.maker->has_folded())
+      DLHOST_TRY(amend(owned, choices_ ? static_cast<float>(message.rate) : owned.decisions->weight_at_pause()));
+    DLHOST_TRY(exchange_->align(owned.which));
+  }
+  return exchange_->say_aligned();
+}
+
+Status Shard::join(std::uint32_t number) { return exchange_->join(number); }
+
+Status Shard::lose(std::uint32_t rank) { return exchange_->lose(rank); }
+
+Status Shard::replace(std::uint32_t rank, std::span<std::byte> memory, std::uint32_t number) {
+  return exchange_->replace(rank, memory, number);
 }
 
 } // namespace dlhost::param

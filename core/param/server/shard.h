@@ -1,18 +1,31 @@
-// A server: owns slices, and makes their versions of the workers' contributions. For each contribution the consistency
-// handler decides. The shard applies the updater's rule, and answers the workers that asked for the version. If the
-// rule or clipping needs sums over more than one slice, the servers first send one another theirs (agreed_sums.h);
-// until these are known, the contributions of the next version are "due".
+// A server: owns slices, and makes their versions of the workers' contributions. It takes a message, finds the slice,
+// and calls the part that the message is for:
+//
+//   Contributors      the workers that contribute, and which of them still make steps
+//   SliceVersions     a slice's versions among the masters' values
+//   SliceDecisions    what becomes of a slice's contributions: the consistency handler decides about each of them, or
+//                     (StepChoices) the chooser about whole steps
+//   VersionMaker      makes a slice's version of the contributions that are due
+//   GradientSums      sums a slice's gradients over all server groups, if these make the same versions
+//   GradientNorm      the norm of all gradients, if the updater clips by it
+//   ParamSums         the updater's sums over a param that is cut
+//   SliceRequests     a slice's open requests, and when they are answered (Answers)
+//   ValueExchange     exchanges values with other server groups
+//   Ledger            records the contributions of each version
+//
+// A version is made in this order: contributions become due; then come the three sums, as far as the version needs
+// them; then the version is written, recorded and published; then the requests for it are answered.
 //
 // Thread: the task that brings it messages. Reads and writes values and gradients in place. Does not allocate after
 // make().
 #pragma once
 
+#include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include <dlhost/consistency.h>
@@ -21,14 +34,17 @@
 #include "param/exchange/gradient_sums.h"
 #include "param/exchange/group_sync.h"
 #include "param/message/protocol.h"
+#include "param/server/answers.h"
 #include "param/server/arrivals.h"
 #include "param/server/contributors.h"
 #include "param/server/ledger.h"
 #include "param/server/send.h"
 #include "param/server/slice_decisions.h"
+#include "param/server/slice_requests.h"
 #include "param/server/slice_versions.h"
 #include "param/server/step_choices.h"
 #include "param/server/surviving_versions.h"
+#include "param/server/value_exchange.h"
 #include "param/server/version_maker.h"
 #include "param/server/version_sums.h"
 #include "param/store/add_rule.h"
@@ -60,12 +76,9 @@ struct ShardSetup {
   bool alike = false;                   // all server groups make the same versions
   plugin::Activity* activity = nullptr;
   Send send;
-  // Sends a message, and before it a part of the masters, to a seat of another machine. Null: there is one machine.
-  std::function<Status(std::uint32_t seat, const Message&, std::span<const std::byte> params)> send_with;
-  // Shows a part of the masters to a seat of any machine. Null: there is one machine.
-  std::function<Status(std::uint32_t seat, std::span<const std::byte> part, record::Cargo)> show;
-  // Shows a part of this worker's memory.
-  std::function<Status(std::uint32_t seat, std::span<const std::byte> part)> show_own;
+  SendWith send_with; // null: there is one machine
+  Show show;          // null: there is one machine
+  ShowOwn show_own;
 };
 
 class Shard {
@@ -106,108 +119,70 @@ class Shard {
   MissingContribution lack(SliceId) const;
 
  private:
-  struct Waiting {
-    std::size_t contributor = 0;
-    Version at_least = 0;
-  };
-  struct Asked { // a `look` or `settle` without an answer yet
-    std::size_t contributor = 0;
-    Word word = Word::look;
-    Version at_least = 0;
-  };
   struct Owned {
-    explicit Owned(const SliceVersions::Setup& of) : slice(of.slice), versions(of) {}
+    Owned(std::size_t which, const SliceVersions::Setup& of) : which(which), versions(of) {}
 
-    const Slice* slice;
+    const std::size_t which; // the index among the owned slices
     SliceVersions versions;
-    std::vector<Waiting> waiting;
     std::unique_ptr<VersionMaker> maker;
     std::optional<SliceDecisions> decisions;
+    std::optional<SliceRequests> requests;
     std::optional<ParamSums> sums; // set if the param is cut and the updater needs sums over it
-    std::vector<Asked> asked;      // requests without an answer yet
-    bool exchanged = false;        // an exchange is over, but not in the value yet
-    bool aligns = false;           // `aligned` is to be sent to the run's leader
   };
 
   explicit Shard(ShardSetup setup);
+  Status make_exchange(std::span<const Slice* const> owned);
   Status own(const Slice&, const Updater::Rule&);
   Status make_room();
-  Status make_sync();
-  bool sums_gradients() const {
-    return setup_.sync && setup_.sync->neighbours.sync->traits().of == Sync::Traits::Of::gradients;
-  }
-  bool is_of_chooser(const Message& message) const { return traits_.by_step && message.seat == setup_.seats.front(); }
-  std::string named(std::size_t contributor, const Owned&) const;
+  bool is_of_chooser(const Message& message) const { return choices_ && message.seat == setup_.seats.front(); }
+  Result<Owned*> find(const Message&);
+
   Status update(Owned&, const Message&);
-  Status get(Owned&, const Message&);
-  Status asked(Owned&, const Message&);
-  Status answer(Owned&, std::size_t contributor, Word);
-  // Shows the histories and the rows of exchanges to a seat.
-  Status show_kept(const Owned&, std::uint32_t seat);
   Status leave(const Message&);
   Status choose(const Message&);
   // Takes `dropped` or `folded`: for updates of that step that have arrived, and for those still to come.
   Status hear_late(const Message&);
-  // Adds the folded contributions to the present version.
-  Status amend(Owned&, float weight);
-  Status apply_chosen(Owned&);
+  Status hear_norm(const Message&);
+  Status hear_sums(const Message&);
+  Status hear_neighbour(Owned&, const Message&);
+  Status align(const Message&);
+
   // Continues after a decision about `arrived`; null: about held contributions.
   Status go_on(Owned&, const Received* arrived, SliceDecisions::Outcome);
   // Makes the next version of the due contributions: now, or when the sums that it needs are known.
   Status make(Owned&);
-  // Adds the due contributions of the other server groups, which make the same versions.
+  // Adds the due contributions of the other server groups, which make the same versions. Called whenever a message has
+  // arrived that the sum may wait for.
   Status sum_up(Owned&);
   Status make_of_sum(Owned&);
-  // True if an exchange of the slice with other server groups is on.
-  bool is_on(const Owned&) const;
-  Status hear_neighbour(Owned&, const Message&);
-  Status hear_of_groups();
-  Status say_joined();
-  Status exchange(Owned&);
-  Status conclude(Owned&);
-  Status conclude_and_tell(Owned&);
-  Status go_on_exchanging();
-  Status align(const Message&);
-  Status attest(const Message&);
-  Status align_through(const Message&);
-  Status say_aligned();
-  Status answer_asked(Owned&, const Asked&);
-  Status answer_settled(Owned&);
-  bool is_unsettled(const Owned&, const Asked&) const;
-  Status hear_norm(const Message&);
   Status clip();
   Status say_sums(Owned&);
-  Status hear_sums(const Message&);
   Status apply_summed(Owned&);
+  Status apply(Owned&, std::span<const double> sums = {});
+  Status apply_chosen(Owned&);
+  // Adds the folded contributions to the present version.
+  Status amend(Owned&, float weight);
   // The due and the folded contributions, for the ledger.
   std::span<const Ledger::Part> parts_of(const Owned&);
-  Status apply(Owned&, std::span<const double> sums = {});
-  // From now on, the version outlives this server.
-  void publish(Owned&);
-  // From now on, the server's own changes up to this version outlive it. `place`: in this worker's memory.
-  Status publish_learned(Owned&, Version, std::uint64_t place);
-  Status answer_waiting(Owned&);
-  // Errors: internal if the handler serves an older version than its traits promise.
-  Status is_fresh(const Owned&, std::size_t asks) const;
 
   ShardSetup setup_;
   Contributors contributors_;
-  const Consistency::Traits traits_;        // of the job's handler; `by_step` is the same in all handlers
-  ContributionKind kind_;                   // of contributions that are neither encoded nor factors
-  AddRule addition_;                        // replaces the updater if contributions are differences
-  std::optional<StepChoices> choices_;      // set if the handler chooses whole steps
-  std::deque<Owned> owned_;                 // stays in place, because its parts refer to one another
-  Memory room_;                             // scratch memory for the product of factors
-  std::vector<std::size_t> owned_by_slice_; // per slice of the table: index in owned_; not_owned: another server's
-  std::optional<GradientNorm> norm_;        // set if the updater clips by it
-  std::uint64_t repeated_ = 0;
-  Arrivals arrivals_;
-  std::unique_ptr<GroupSync> sync_;    // exchanges values among server groups; null: there are no such exchanges
-  std::uint32_t joins_ = 0;            // sequence number of this replaced group while it joins; else 0
-  std::unique_ptr<GradientSums> sums_; // sums gradients over all groups, if they make the same versions; else null
+  const Consistency::Traits traits_; // of the job's handler; `by_step` is the same in all handlers
+  const ContributionKind kind_;      // of contributions that are neither encoded nor factors
+  AddRule addition_;                 // replaces the updater if contributions are differences
+  Answers answers_;
+  std::optional<StepChoices> choices_; // set if the handler chooses whole steps
   std::optional<SurvivingVersions> published_;
   std::optional<Ledger> ledger_;
   std::vector<Ledger::Part> parts_; // of one version
+  Arrivals arrivals_;
+  std::uint64_t repeated_ = 0;
+  std::unique_ptr<GradientSums> sums_; // null: server groups do not sum their gradients
+  std::unique_ptr<ValueExchange> exchange_;
+  std::optional<GradientNorm> norm_;        // set if the updater clips by it
+  std::deque<Owned> owned_;                 // stays in place, because its parts refer to one another
+  std::vector<std::size_t> owned_by_slice_; // per slice of the table: index in owned_; not_owned: another server's
+  Memory room_;                             // scratch memory for the product of factors
 };
 
 } // namespace dlhost::param

@@ -1,61 +1,38 @@
-// From contributions to a version: which contributions make it, the sums that must be known first, and the update.
+// The making of a version, from the decision about its contributions to the answers to requests for it; and what a
+// version still waits for.
 #include <algorithm>
 
 #include "param/server/shard.h"
 
 namespace dlhost::param {
 
-Status Shard::choose(const Message& message) {
-  DLHOST_ASSIGN(const std::size_t contributor, contributors_.index_of(message));
-  if (!is_of_chooser(message))
-    return Status::corrupt("seat ", message.seat, " chooses contributions, which only the chooser may");
-  DLHOST_ASSIGN(const bool whole, choices_->choose(message, contributor));
-  if (!whole) return {};
-  for (Owned& owned : owned_) DLHOST_TRY(apply_chosen(owned));
-  return {};
-}
-
-Status Shard::hear_late(const Message& message) {
-  DLHOST_ASSIGN(const std::size_t contributor, contributors_.index_of(message));
-  const bool folds = message.word == Word::folded;
-  if (!is_of_chooser(message) || (folds && !(traits_.folds && message.rate > 0)))
-    return Status::corrupt("a message reports worker ", message.rank, " of group ", message.group,
-                           " as late: only the chooser may, and it may fold only under a handler that folds");
-  choices_->forget(contributor, message.step + 1, folds ? static_cast<float>(message.rate) : 0);
-  if (ledger_ && !folds) DLHOST_TRY(ledger_->dropped({contributors_.number_of(contributor), message.step}));
-  for (Owned& owned : owned_) {
-    if (!folds) owned.versions.contain(contributor, choices_->forgotten(contributor));
-    DLHOST_TRY(owned.decisions->take_late(contributor, folds));
-    for (Waiting& waiting : owned.waiting)
-      if (waiting.contributor == contributor) waiting.at_least = 0; // the version it waits for is made without it
-    DLHOST_TRY(answer_waiting(owned));
-  }
-  return {};
-}
-
-Status Shard::apply_chosen(Owned& owned) {
-  DLHOST_ASSIGN(const auto outcome, owned.decisions->take_chosen());
-  return go_on(owned, nullptr, outcome);
-}
-
 Status Shard::go_on(Owned& owned, const Received* arrived, SliceDecisions::Outcome outcome) {
   using Outcome = SliceDecisions::Outcome;
   if (outcome == Outcome::due) return make(owned);
   if (outcome == Outcome::dropped && ledger_ && arrived)
-    return ledger_->dropped(owned_by_slice_[owned.slice->id], contributors_.part_of(*arrived));
+    return ledger_->dropped(owned.which, contributors_.part_of(*arrived));
   return {};
 }
 
 Status Shard::make(Owned& owned) {
   if (!sums_) return make_of_sum(owned);
-  sums_->make_due(owned_by_slice_[owned.slice->id]);
+  sums_->make_due(owned.which);
   return sum_up(owned);
+}
+
+Status Shard::sum_up(Owned& owned) {
+  VersionMaker& maker = *owned.maker;
+  if (sums_->can_start(owned.which))
+    DLHOST_TRY(sums_->start(owned.which, owned.versions.newest(), maker.gradients(), maker.take_weight()));
+  if (!sums_->is_whole(owned.which)) return {};
+  maker.use_sum(sums_->take_sum(owned.which));
+  return make_of_sum(owned);
 }
 
 Status Shard::make_of_sum(Owned& owned) {
   if (!norm_) return owned.sums ? say_sums(owned) : apply(owned);
   DLHOST_ASSIGN(const double square, owned.maker->squared_norm());
-  DLHOST_TRY(norm_->add(owned_by_slice_[owned.slice->id], square));
+  DLHOST_TRY(norm_->add(owned.which, square));
   return clip();
 }
 
@@ -102,39 +79,55 @@ std::span<const Ledger::Part> Shard::parts_of(const Owned& owned) {
   return parts_;
 }
 
-void Shard::publish(Owned& owned) {
-  owned.versions.publish(sync_ ? sync_->heard(owned_by_slice_[owned.slice->id]) : 0);
-}
-
-// The ledger is written first: groups that receive the changes may outlive this server.
-Status Shard::publish_learned(Owned& owned, Version version, std::uint64_t place) {
-  if (ledger_) DLHOST_TRY(ledger_->flush(owned_by_slice_[owned.slice->id]));
-  owned.versions.publish_changes(version, place);
-  return {};
-}
-
 // Ledger and published state are complete before a worker or a group learns of the version.
 Status Shard::apply(Owned& owned, std::span<const double> sums) {
   DLHOST_TRY(owned.maker->write(sums));
-  if (ledger_) DLHOST_TRY(ledger_->made(owned_by_slice_[owned.slice->id], parts_of(owned)));
+  if (ledger_) DLHOST_TRY(ledger_->made(owned.which, parts_of(owned)));
   owned.maker->count_in();
   owned.versions.advance();
-  publish(owned);
-  if (sync_) DLHOST_TRY(exchange(owned));
-  DLHOST_TRY(answer_waiting(owned));
-  DLHOST_TRY(answer_settled(owned));
+  exchange_->publish(owned.which);
+  DLHOST_TRY(exchange_->go_on(owned.which));
+  DLHOST_TRY(owned.requests->answer_gets());
+  DLHOST_TRY(owned.requests->answer_settled());
   return choices_ ? apply_chosen(owned) : Status();
+}
+
+Status Shard::apply_chosen(Owned& owned) {
+  DLHOST_ASSIGN(const auto outcome, owned.decisions->take_chosen());
+  return go_on(owned, nullptr, outcome);
 }
 
 // The version number stays, so that no contribution becomes late by it.
 Status Shard::amend(Owned& owned, float weight) {
   owned.maker->make_of_folded(weight);
   DLHOST_TRY(owned.maker->write({}));
-  if (ledger_) DLHOST_TRY(ledger_->amended(owned_by_slice_[owned.slice->id], parts_of(owned)));
+  if (ledger_) DLHOST_TRY(ledger_->amended(owned.which, parts_of(owned)));
   owned.maker->count_in();
-  if (sync_) sync_->amended(owned_by_slice_[owned.slice->id]);
-  publish(owned);
+  exchange_->amended(owned.which);
+  exchange_->publish(owned.which);
   return {};
+}
+
+Shard::MissingContribution Shard::lack(SliceId id) const {
+  using What = MissingContribution::What;
+  const Owned& owned = owned_[owned_by_slice_[id]];
+  if (exchange_->holds_up(owned.which)) return {What::exchange, exchange_->first_missing(owned.which)};
+  if (sums_ && sums_->is_pending(owned.which)) return {What::exchange, sums_->first_missing(owned.which)};
+  if (norm_ && norm_->is_sent()) return {What::norm, norm_->first_missing()};
+  const bool clipped = !norm_ || !norm_->is_begun();
+  if (owned.sums && owned.maker->is_due() && clipped) return {What::sum, owned.sums->first_missing()};
+  // The contributor with the fewest steps in this slice or, if one norm covers all slices, in any slice.
+  std::optional<std::size_t> last;
+  std::uint64_t least = 0;
+  for (const Owned& one : owned_) {
+    if (!norm_ && one.which != owned.which) continue;
+    for (std::size_t c = 0; c < contributors_.size(); ++c)
+      if (contributors_.makes_steps(c) && (!last || one.decisions->arrived(c) < least)) {
+        last = c;
+        least = one.decisions->arrived(c);
+      }
+  }
+  return {What::contribution, last ? std::optional(contributors_[*last].seat) : std::nullopt};
 }
 
 } // namespace dlhost::param

@@ -16,8 +16,9 @@ void SliceVersions::begin(Version version, std::span<const std::uint64_t> steps)
   std::ranges::copy(steps, contained_.begin());
 }
 
-std::string SliceVersions::name() const {
-  return concat("slice ", slice().id, " of '", setup_.param->declared.name, "'");
+std::string SliceVersions::name_for(const Contributor& worker) const {
+  return concat("worker ", worker.rank, " of group ", worker.group, ", for slice ", slice().id, " of '",
+                setup_.param->declared.name, "'");
 }
 
 float* SliceVersions::value(std::size_t place) const {

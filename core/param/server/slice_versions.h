@@ -15,6 +15,7 @@
 #include <dlhost/message.h>
 #include <dlhost/status.h>
 
+#include "param/server/contributors.h"
 #include "param/server/surviving_versions.h"
 #include "param/store/store.h"
 #include "param/table/slices.h"
@@ -40,8 +41,8 @@ class SliceVersions {
 
   const Slice& slice() const { return *setup_.slice; }
   const Param& param() const { return *setup_.param; }
-  // The slice's name in messages to people.
-  std::string name() const;
+  // The slice and one of its workers, in messages to people.
+  std::string name_for(const Contributor&) const;
 
   Version newest() const { return version_; }
   std::size_t place() const { return place_; }     // of the newest value, among the masters' values

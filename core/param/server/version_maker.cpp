@@ -66,10 +66,6 @@ ContributionKind VersionMaker::kind() const {
   return versions_.param().factors->of_rows ? ContributionKind::rows : ContributionKind::factors;
 }
 
-std::string VersionMaker::name_of(std::size_t contributor) const {
-  return concat(contributors_.name_of(contributor), ", for ", versions_.name());
-}
-
 Result<std::span<const std::byte>> VersionMaker::find(const Message& message, std::size_t contributor) const {
   if (message.contribution != kind())
     return Status::corrupt("worker ", message.rank, " of group ", message.group,
@@ -77,7 +73,7 @@ Result<std::span<const std::byte>> VersionMaker::find(const Message& message, st
   const auto memory = contributors_[contributor].sent;
   if (decoder_) {
     auto found = decoder_->find(memory, message.place);
-    return found.ok() ? std::move(found) : Status(found.status()).at(name_of(contributor));
+    return found.ok() ? std::move(found) : Status(found.status()).at(versions_.name_for(contributors_[contributor]));
   }
   const auto bytes = factored_ ? versions_.param().factors->bytes()
                                : static_cast<std::size_t>(versions_.slice().count) * sizeof(float);
@@ -103,7 +99,7 @@ Status VersionMaker::decode() {
   decoder_->clear();
   for (const Received& due : due_) {
     Status added = decoder_->add(due.contribution.bytes, due.step());
-    if (!added.ok()) return std::move(added).at(name_of(due.contributor)); // a name allocates
+    if (!added.ok()) return std::move(added).at(versions_.name_for(contributors_[due.contributor])); // a name allocates
   }
   DLHOST_ASSIGN(decoded_, decoder_->sum());
   return {};
@@ -115,7 +111,7 @@ Status VersionMaker::fold(const Received& received, float weight) {
   if (decoder_) {
     decoder_->clear();
     Status added = decoder_->add(received.contribution.bytes, received.step());
-    if (!added.ok()) return std::move(added).at(name_of(received.contributor));
+    if (!added.ok()) return std::move(added).at(versions_.name_for(contributors_[received.contributor]));
     DLHOST_ASSIGN(gradient, decoder_->sum());
   }
   return folded_->add(gradient, weight, contributors_.part_of(received), received.rate);
@@ -157,7 +153,7 @@ Result<double> VersionMaker::squared_norm() {
 Result<std::span<const double>> VersionMaker::partials() {
   setup_.activity->enter(setup_.actor, "partials", due_.front().step());
   const auto run = run_to(versions_.place());
-  const auto made = update_of(run).partials(run);
+  auto made = update_of(run).partials(run);
   setup_.activity->leave();
   return made;
 }

@@ -15,7 +15,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include <dlhost/consistency.h>
@@ -62,7 +61,7 @@ class VersionMaker {
   // Requires: none is due yet, and there is at least one.
   Status make_due(std::span<const Received> held, const Received* arrived, const UpdateVerdict&);
   bool is_due() const { return !due_.empty(); }
-  // The slice in the way of the updater's sums: their number if they are over several slices, else 0.
+  // The number of the updater's sums, if they are over several slices. 0: it needs none, or the param is one slice.
   std::size_t sums_over_slices() const { return sums_over_slices_; }
 
   // Adds a contribution to the next version, which does not wait for it. Its sender may overwrite it afterwards.
@@ -100,7 +99,6 @@ class VersionMaker {
       : setup_(setup), versions_(*setup.versions), contributors_(*setup.contributors) {}
   Status prepare_updates();
   ContributionKind kind() const;
-  std::string name_of(std::size_t contributor) const;
   Status decode();
   SliceUpdate::Run run_to(std::size_t place);
   SliceUpdate& update_of(const SliceUpdate::Run& run) const { return *updates_[run.gradients.size() - 1]; }

@@ -20,7 +20,7 @@ struct Entry {
   Message message;
 };
 
-// What a shard does for its slices (param/shard_exchange.cpp).
+// What a shard does for its slices (param/server/value_exchange.cpp).
 class SharingServer : public Served {
  public:
   struct Kind {
