@@ -148,7 +148,7 @@ void print_net(const program::Program& program, const run::Session& session, con
       "memory      {} in all, of {} that are available: {} features and gradients ({} if none shared its place), "
       "{} params and updater state\n",
       short_bytes(need.total), short_bytes(available), short_bytes(program.footprint().arena),
-      short_bytes(program.unshared_bytes()), short_bytes(session.store().bytes()));
+      short_bytes(program.footprint().unshared), short_bytes(session.store().bytes()));
   const bool on_device = !session.device().traits().host_memory;
   const auto free_there = session.device().room();
   const run::MemoryNeed there = on_device ? session.device_need(program, Phase::train) : run::MemoryNeed();
@@ -249,7 +249,7 @@ void print_json(const program::Program& program, const run::Session& session, co
                               {"operations", program.operations()},
                               {"plan_hash", plan::hash(program.plan())},
                               {"arena_bytes", program.footprint().arena},
-                              {"unshared_bytes", program.unshared_bytes()},
+                              {"unshared_bytes", program.footprint().unshared},
                               {"param_bytes", session.store().bytes()},
                               {"memory_bytes", session.need(program, Phase::train).total},
                               {"available_bytes", env::memory_of_machine().available_bytes},

@@ -28,9 +28,8 @@ void Program::measure(Clock* clock) {
     case Act::call: {
       const Call& call = calls_[step.index];
       timing = {.what = call.what, .type = "connector", .direction = "between"};
-      timing.bytes = static_cast<double>(slots_[static_cast<std::size_t>(call.out)].bytes);
-      for (const SlotId slot : call.in)
-        timing.bytes += static_cast<double>(slots_[static_cast<std::size_t>(slot)].bytes);
+      timing.bytes = static_cast<double>(slots_[call.out].bytes);
+      for (const SlotId slot : call.in) timing.bytes += static_cast<double>(slots_[slot].bytes);
       break;
     }
     case Act::collect:

@@ -8,25 +8,53 @@
 
 #include "param/store/transfer.h"
 #include "plugin/contained.h"
+#include "program/host_copies.h"
 
 namespace dlhost::program {
+
+Program::Program(ProgramParts parts)
+    : graph_(std::move(parts.graph)), device_(parts.device), stream_(parts.stream), store_(parts.store),
+      activity_(parts.activity), frames_(parts.frames), cut_(parts.cut), training_(parts.training),
+      slots_(std::move(parts.slots)), units_(std::move(parts.units)), links_(std::move(parts.links)),
+      ops_(std::move(parts.ops)), calls_(std::move(parts.calls)), steps_(std::move(parts.steps)),
+      unit_frames_(std::move(parts.unit_frames)), updated_(std::move(parts.updated)),
+      footprint_(std::move(parts.footprint)) {
+  if (parts.scales_loss) loss_scale_.emplace();
+}
 
 // An asynchronous device may still have work queued that uses ops destroyed here.
 Program::~Program() {
   if (stream_) stream_->wait().ignore("a caller that needs the status has waited");
 }
 
-void Program::bind(const BatchView& batch) {
-  for (auto& feed : feeds_)
-    for (const auto& source : batch.sources) {
-      if (source.node != feed.node) continue;
-      arrived_[feed.node] = source.arrived;
-      void* const begin = feed.delivered ? source.delivered[feed.output] : source.outputs[feed.output];
-      const auto rows = cut_ ? static_cast<std::size_t>(feed.frame) * static_cast<std::size_t>(graph_->batch()) : 0;
-      const void* data = static_cast<std::byte*>(begin) + rows * feed.row_bytes;
-      slots_[static_cast<std::size_t>(feed.slot)].data = const_cast<void*>(data);
-      for (const void** reader : feed.readers) *reader = data;
+Status Program::open(const UpdateRequest& request) {
+  if (request.sharing) DLHOST_TRY(request.sharing->open(*store_));
+  if (request.others) DLHOST_TRY(request.others->open(*store_));
+  DLHOST_TRY(arenas_.make(*device_, *stream_, footprint_));
+  arenas_.assign(slots_, request.sharing);
+  DLHOST_TRY(store_->allocate(request.updater ? &request.rule : nullptr));
+  const ExchangeBuilder::Setup setup{.device = *device_,
+                                     .stream = *stream_,
+                                     .store = *store_,
+                                     .activity = activity_,
+                                     .loss_scale = loss_scale(),
+                                     .timings = &timings_,
+                                     .steps = steps_,
+                                     .slots = slots_,
+                                     .updated = updated_};
+  DLHOST_ASSIGN(exchange_, ExchangeBuilder(request, setup).build(calls_));
+  for (const Unit& unit : units_)
+    for (int f = 0; f < frames_; ++f) {
+      UnitFrame& at = unit_frames_.at(unit.node, f);
+      point(at, unit, f, slots_);
+      at.frame.scratch = arenas_.scratch();
+      at.frame.stream = stream_;
     }
+  for (auto& call : calls_) point(call, slots_);
+  feeds_.find(units_, unit_frames_, calls_, slots_, frames_, cut_ ? graph_->batch() : 0);
+  results_.find(units_, slots_, frames_, training_);
+  passes_.resize(static_cast<std::size_t>(frames_));
+  return stream_->wait();
 }
 
 void Program::set_passes(const BatchView& batch, const StepInfo& info) {
@@ -74,7 +102,7 @@ class OneStep {
 
 Status Program::run(const BatchView& batch, const StepInfo& info) {
   info_ = info;
-  bind(batch);
+  feeds_.bind(batch, slots_);
   set_passes(batch, info);
   Status status = plugin::contained(*activity_, [&]() -> Status {
     if (timings_.measures()) return run_steps(); // each op is waited for
@@ -109,7 +137,7 @@ Status Program::run_steps() {
 
 Status Program::execute(const Step& step) {
   switch (step.act) {
-  case Act::arrive: return stream_->wait_for(*arrived_[step.index]);
+  case Act::arrive: return stream_->wait_for(feeds_.arrived(step.index));
   case Act::feature:
   case Act::gradient: {
     UnitFrame& at = unit_frames_[step.index];
@@ -129,7 +157,7 @@ Status Program::execute(const Step& step) {
     const Call& call = calls_[step.index];
     if (call.op) {
       void* outputs[] = {call.output};
-      call.op->execute(*stream_, call.inputs, outputs, scratch_.data(), {.scalars = {&call.scalar, 1}});
+      call.op->execute(*stream_, call.inputs, outputs, arenas_.scratch(), {.scalars = {&call.scalar, 1}});
       return {};
     }
     if (call.beside) return call.beside->copy(*stream_, call.output, call.inputs[0], call.bytes);
@@ -139,14 +167,9 @@ Status Program::execute(const Step& step) {
   }
   case Act::collect: return collect(units_[step.index]);
   case Act::update: return exchange_->add(step.index, info_);
-  case Act::check_losses: return read_metrics();
+  case Act::check_losses: return read_results();
   }
   return {};
-}
-
-std::span<Program::UnitFrame> Program::frames_of(const Unit& unit) {
-  const auto frames = static_cast<std::size_t>(frames_);
-  return std::span(unit_frames_).subspan(static_cast<std::size_t>(&unit - units_.data()) * frames, frames);
 }
 
 Status Program::collect(const Unit& unit) {
@@ -156,31 +179,19 @@ Status Program::collect(const Unit& unit) {
   for (std::size_t u = 0; u < unit.uses.size(); ++u) {
     const auto& use = unit.uses[u];
     DLHOST_TRY(store_->refresh(*use.param, *use.copy));
-    for (UnitFrame& at : frames_of(unit)) at.params[u] = use.copy->data; // a new version may have another address
+    for (UnitFrame& at : unit_frames_.of(unit.node))
+      at.params[u] = use.copy->data; // a new version may have another address
   }
   DLHOST_TRY(store_->landed());
   exchange_->converts(false);
   return {};
 }
 
-Status Program::read_metrics() {
-  for (std::size_t m = 0; m < metrics_.size(); ++m) {
-    const Slot& slot = slots_[static_cast<std::size_t>(metrics_[m].slot)];
-    if (slot.on_host || device_->traits().host_memory)
-      std::copy_n(static_cast<const float*>(slot.data), 2, &metric_values_[2 * m]);
-    else
-      DLHOST_TRY(device_->copy(*stream_, &metric_values_[2 * m], slot.data, 2 * sizeof(float), Direction::to_host));
-  }
+Status Program::read_results() {
+  DLHOST_TRY(results_.copy_metrics(*device_, *stream_, slots_));
   if (Status status = stream_->wait(); !status.ok()) return placed(std::move(status));
-  for (std::size_t m = 0; m < metrics_.size(); ++m) {
-    Metric& metric = metrics_[m];
-    metric.last_sum = static_cast<double>(metric_values_[2 * m]);
-    metric.last_count = static_cast<double>(metric_values_[2 * m + 1]);
-    if (metric.is_loss && !std::isfinite(metric.last_sum))
-      return Status::cancelled("the loss '", metric.name, "' is ",
-                               std::isnan(metric.last_sum) ? "not a number" : "infinite", " in step ", info_.step);
-  }
-  return tables_.empty() ? Status() : read_tables();
+  DLHOST_TRY(results_.take_metrics(info_.step));
+  return results_.read_tables(*device_, *stream_, slots_);
 }
 
 // An asynchronous device reports an op's error late. Runs the features again and waits after each, to name the layer.
@@ -197,21 +208,6 @@ Status Program::placed(Status status) {
                               trains ? "" : " of an evaluation");
   }
   return status;
-}
-
-Status Program::read_tables() {
-  for (auto& table : tables_) {
-    const Slot& slot = slots_[static_cast<std::size_t>(table.slot)];
-    const std::span values(table_values_.data(), table.last.counts.size());
-    if (slot.on_host || device_->traits().host_memory) {
-      std::copy_n(static_cast<const float*>(slot.data), values.size(), values.data());
-    } else {
-      DLHOST_TRY(device_->copy(*stream_, values.data(), slot.data, values.size_bytes(), Direction::to_host));
-      DLHOST_TRY(stream_->wait());
-    }
-    std::copy(values.begin(), values.end(), table.last.counts.begin());
-  }
-  return {};
 }
 
 Status Program::restart() {
@@ -250,7 +246,7 @@ Result<std::string> Program::find_not_finite() {
     if (step.act != Act::feature) continue;
     const UnitFrame& at = unit_frames_[step.index];
     for (auto id : at.output_slots) {
-      const Slot& slot = slots_[static_cast<std::size_t>(id)];
+      const Slot& slot = slots_[id];
       if (slot.on_host || !is_float(slot.desc.dtype)) continue;
       DLHOST_ASSIGN(const auto values, param::download(*device_, *stream_, slot.desc, slot.data));
       if (!finite(values))
@@ -262,21 +258,19 @@ Result<std::string> Program::find_not_finite() {
 }
 
 Result<std::vector<float>> Program::read_output(std::size_t node, std::size_t output) {
-  const Slot& slot = slots_[static_cast<std::size_t>(units_.at(node).outputs.at(output))];
-  const Slot* place = &slot;
-  while (place->alias != no_slot) place = &slots_[static_cast<std::size_t>(place->alias)];
-  if (slot.on_host || place->external)
+  const SlotId id = units_.at(node).outputs.at(output);
+  const Slot& slot = slots_[id];
+  if (slot.on_host || slots_[slots_.root(id)].external)
     return Status::unsupported("output ", output, " of layer '", graph_->nodes()[node].name, "' is input data");
   return param::download(*device_, *stream_, slot.desc, slot.data);
 }
 
 const TensorDesc& Program::desc_of(std::size_t node, std::size_t output) const {
-  return slots_[static_cast<std::size_t>(units_.at(node).outputs.at(output))].desc;
+  return slots_[units_.at(node).outputs.at(output)].desc;
 }
 
 bool Program::takes_delivered(std::size_t node, std::size_t output) const {
-  const Slot& slot = slots_[static_cast<std::size_t>(units_.at(node).outputs.at(output))];
-  return graph_->nodes()[node].source && !slot.on_host && !device_->traits().host_memory;
+  return slots_.is_delivered(units_.at(node).outputs.at(output));
 }
 
 double Program::operations() const {

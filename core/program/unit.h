@@ -1,8 +1,7 @@
-// The pieces of a program during its build: slots (tensors with a life), units (layers at work) and links (core's
-// conversions between two units). All are referred to by index, so that frames can repeat them.
+// The units of a program (layers at work) and the links between them (core's conversions). Both refer to slots by
+// index, so that frames can repeat them.
 #pragma once
 
-#include <climits>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,25 +12,9 @@
 #include "net/graph.h"
 #include "param/store/store.h"
 #include "plugin/activity.h"
+#include "program/slots.h"
 
 namespace dlhost::program {
-
-using SlotId = std::int32_t;
-inline constexpr SlotId no_slot = -1;
-
-struct Slot {
-  TensorDesc desc;
-  std::size_t bytes = 0;
-  bool on_host = false;                 // in host memory, for a device whose memory the host cannot reach
-  bool external = false;                // the feeder's memory, at another address each step
-  bool kept = false;                    // read after the step
-  const param::Param* shared = nullptr; // lies in this param's contribution, which other workers read; null: none
-  std::size_t shared_at = 0;            // offset in the contribution
-  int first = INT_MAX, last = -1;       // first and last step that touch it
-  SlotId alias = no_slot;               // shares the place of that slot
-  std::size_t offset = SIZE_MAX;        // in its arena; SIZE_MAX: unused
-  void* data = nullptr;
-};
 
 // Converts a slot to another form: a reorder on the device, or a copy between host and device.
 struct Link {

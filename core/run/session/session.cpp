@@ -9,7 +9,7 @@
 #include "param/store/averaging.h"
 #include "plan/refusals.h"
 #include "plugin/contained.h"
-#include "program/builder.h"
+#include "program/build/build.h"
 
 namespace dlhost::run {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "env/process/machine.h"
-#include "program/builder.h"
+#include "program/build/build.h"
 #include "run/input/feeds.h"
 #include "run/session/session.h"
 

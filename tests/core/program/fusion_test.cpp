@@ -42,8 +42,8 @@ TEST_F(ProgramFusionTest, IsOffIfTheJobSaysSo) {
 }
 
 TEST_F(ProgramFusionTest, SavesTheMemoryOfFusedFeatures) {
-  const std::size_t apart = program(blocks(), {.training = false, .fuse = false}).unshared_bytes();
-  EXPECT_LT(program(blocks(), {.training = false}).unshared_bytes(), apart);
+  const std::size_t apart = program(blocks(), {.training = false, .fuse = false}).footprint().unshared;
+  EXPECT_LT(program(blocks(), {.training = false}).footprint().unshared, apart);
 }
 
 TEST_F(ProgramFusionTest, LeavesOutWhatIsKeptForReading) {

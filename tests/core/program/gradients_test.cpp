@@ -123,9 +123,9 @@ TEST_F(GradientsTest, OfAFrozenParamAreNotMade) {
   for (float& change : changes.at("frozen.weight")) change = 0;
   EXPECT_EQ(after_step(params), changed(params, changes));
   for (const auto& op : program_->units()[2].ops) EXPECT_NE(op.role, Role::param_gradient);
-  const std::size_t without = program_->unshared_bytes();
+  const std::size_t without = program_->footprint().unshared;
   frozen.frozen = false;
-  EXPECT_LT(without, program({source(), dense("low", "data", 3), frozen, loss("frozen")}).unshared_bytes());
+  EXPECT_LT(without, program({source(), dense("low", "data", 3), frozen, loss("frozen")}).footprint().unshared);
 }
 
 // As contrastive divergence adds them up: each pass in a frame of its own, over the same batch.

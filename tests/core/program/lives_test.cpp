@@ -123,14 +123,14 @@ TEST_F(LivesTest, AnEvaluationReusesTheMemoryOfFeaturesThatWereRead) {
   const Settings evaluation{.training = false};
   const std::size_t ten = arena(chain("dense", 10), evaluation);
   EXPECT_EQ(arena(chain("dense", 20), evaluation), ten);
-  EXPECT_GT(program_->unshared_bytes(), 5 * program_->footprint().arena);
+  EXPECT_GT(program_->footprint().unshared, 5 * program_->footprint().arena);
 }
 
 TEST_F(LivesTest, TrainingKeepsTheFeaturesThatGradientsRead) {
   const std::size_t ten = arena(chain("dense", 10), {}), twenty = arena(chain("dense", 20), {});
   const std::size_t feature = device_->bytes({DType::f32, {batch, 16}, Format::plain()});
   EXPECT_GE(twenty - ten, 10 * feature);
-  EXPECT_LT(twenty, program_->unshared_bytes());
+  EXPECT_LT(twenty, program_->footprint().unshared);
 }
 
 TEST_F(LivesTest, APointwiseLayerWorksInPlaceIfItsInputIsNotReadAgain) {

@@ -6,7 +6,7 @@
 
 #include "../net/nets.h"
 #include "param/store/transfer.h"
-#include "program/builder.h"
+#include "program/build/build.h"
 
 namespace dlhost::test {
 

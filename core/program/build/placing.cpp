@@ -1,4 +1,4 @@
-#include "program/memory.h"
+#include "program/build/placing.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "program/companion.h"
+#include "program/build/companion.h"
 
 namespace dlhost::program {
 

@@ -1,4 +1,4 @@
-#include "program/preparation.h"
+#include "program/build/preparation.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "program/companion.h"
+#include "program/build/companion.h"
 #include "program/unit.h"
 
 namespace dlhost::program {

@@ -1,9 +1,10 @@
-// Builds a program: prepares every layer, puts links between neighbours with different formats, fuses ops that devices
-// can fuse, follows the recorded visits to find every tensor's life, and lays the tensors out.
+// Builds a program of a net for a device, in passes. Each pass has its own input and output:
 //
-// Gradients follow the record: each gradient visit of a reader contributes a tensor to the features that it read, and
-// the producer's visit sums its contributions. Each tensor of a step is written once, so a sum or an in-place layer
-// reuses memory exactly when the old content has no more readers.
+//   UnitBuilder     layers prepare their ops; links convert between neighbours, epilogues are fused: units
+//   Expansion       the recorded visits become steps and calls; gradients are summed
+//   update_groups   updates that are made together, or at the end of the step
+//   Layout          the places of tensors in memory
+//   Program::open   memory and pointers
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // Drawn blocks, against the definition: brute force over all pairs, steps and places.
-#include "program/memory.h"
+#include "program/build/placing.h"
 
 #include <algorithm>
 #include <random>

@@ -1,0 +1,70 @@
+#include "program/build/factors.h"
+
+#include <algorithm>
+
+namespace dlhost::program {
+namespace {
+
+TensorDesc plain(DType dtype, const Shape& shape) { return {dtype, shape, Format::plain()}; }
+
+// The form of the gradient made from the factors, on the store's device. Errors: the device cannot make it.
+Result<TensorDesc> made_of(const param::Factors& own, const param::Param& param, param::Store& store) {
+  if (own.of_rows) {
+    TensorDesc table = param.master;
+    table.format = Format::plain();
+    return table;
+  }
+  DLHOST_ASSIGN(const auto product, store.device().prepare(own.product(param.master, 1)));
+  return product->out[0];
+}
+
+bool is_one_product(const BuildRequest& request, const param::Param& param, std::size_t node) {
+  if (param.declared.frozen || request.record.frames > 1 || request.block_samples > 0) return false;
+  std::size_t layers = 0;
+  for (const auto& other : request.graph->nodes())
+    layers += static_cast<std::size_t>(
+        std::ranges::count(other.params, param.declared.name, [](const auto& use) { return use.name; }));
+  const auto makes_it = [&](const Visit& visit) {
+    return visit.node == node && visit.kind == Visit::Kind::gradient && wants_params(visit.wanted);
+  };
+  const auto& visits = request.record.visits;
+  return layers == 1 && std::ranges::count_if(visits, makes_it) == 1 &&
+         std::ranges::find_if(visits, makes_it)->sign == 1;
+}
+
+} // namespace
+
+param::Factors factors_of(const std::vector<net::Node>& nodes, const net::Node& node, const Factors& declared) {
+  const auto& edge = node.inputs.at(declared.input);
+  const DType x = declared.of_rows ? DType::i32 : node.setup.compute, dy = declared.of_rows ? DType::f32 : x;
+  return {.x = plain(x, nodes[edge.node].setup.outputs.at(edge.output).desc.shape),
+          .dy = plain(dy, node.setup.outputs.at(declared.output).desc.shape),
+          .of_rows = declared.of_rows};
+}
+
+Status choose_factors(const BuildRequest& request, Unit& unit) {
+  if (!request.training) return {};
+  for (auto* param : unit.params) param->factors.reset();
+  if (!request.shared) return {};
+  for (const auto& declared : unit.described->setup.factors) {
+    param::Param& param = *unit.params.at(declared.param);
+    const param::Factors own = factors_of(request.graph->nodes(), *unit.described, declared);
+    if (!own.make(param.declared.shape))
+      return Status::internal("declares the gradient of '", param.declared.name, "', ", to_string(param.declared.shape),
+                              ", as the product of ", to_string(own.x.shape), " and ", to_string(own.dy.shape),
+                              ", whose shapes do not fit; this is a bug in the layer");
+    const std::int64_t batch = request.graph->batch();
+    if (own.x.shape[0] != batch || own.dy.shape[0] != batch || !is_one_product(request, param, unit.node)) continue;
+    const auto made = made_of(own, param, *request.store);
+    if (!made.ok()) continue; // the layer computes the gradient itself
+    const auto pieces = param::Pieces::of(request.store->device(), *made);
+    if (!pieces) continue;
+    param.factors = request.shared->factors(param, own, *pieces);
+    if (!param.factors) continue;
+    param.pieces = *pieces;
+    request.store->settle(param, *made);
+  }
+  return {};
+}
+
+} // namespace dlhost::program

@@ -1,0 +1,265 @@
+#include "program/build/unit_builder.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "plugin/contained.h"
+#include "program/build/factors.h"
+
+namespace dlhost::program {
+
+UnitBuilder::UnitBuilder(const BuildRequest& request, Slots& slots, Links& links)
+    : request_(request), nodes_(request.graph->nodes()), slots_(slots), links_(links),
+      fusions_(request.fuse ? Fusions(*request.graph, request.training, request.kept) : Fusions(*request.graph)),
+      units_(nodes_.size()), outputs_(nodes_.size()) {}
+
+Result<std::vector<Unit>> UnitBuilder::build() {
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    Status status = plugin::contained(*request_.activity, [&] { return prepare(i); });
+    if (!status.ok()) return std::move(status).at("layer '", nodes_[i].name, "'");
+  }
+  return std::move(units_);
+}
+
+Status UnitBuilder::prepare(std::size_t index) {
+  const net::Node& node = nodes_[index];
+  Unit& unit = units_[index];
+  unit.node = index;
+  unit.described = &node;
+  unit.layer = node.layer;
+  request_.activity->enter(node.actor, "prepare");
+  unit.on_host = (node.source || node.setup.host) && !request_.device->traits().host_memory;
+  unit.view = node.setup.is_view;
+  note_inputs(unit);
+  DLHOST_TRY(declare(unit));
+  DLHOST_TRY(choose_factors(request_, unit));
+  if (node.source) return prepare_source(unit);
+  return unit.view ? prepare_view(unit) : prepare_layer(unit);
+}
+
+void UnitBuilder::note_inputs(Unit& unit) {
+  const auto& inputs = unit.described->inputs;
+  for (const auto& edge : inputs) {
+    unit.wants_input_gradient.push_back(request_.training && nodes_[edge.node].needs_gradient);
+    if (outputs_[edge.node].empty()) // a cycle
+      for (const auto& port : nodes_[edge.node].setup.outputs)
+        outputs_[edge.node].push_back(slots_.add(port.desc, unit.on_host));
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    unit.adds_input_gradient.push_back(unit.wants_input_gradient[i] && adds_to_others(unit.node, i));
+}
+
+// Whether another layer contributes to this feature's gradient before this one.
+bool UnitBuilder::adds_to_others(std::size_t index, std::size_t input) const {
+  const net::Node& node = nodes_[index];
+  if (!node.setup.accumulates) return false;
+  const auto& visits = request_.record.visits;
+  const auto turn = [&](std::size_t of) {
+    return std::ranges::find_if(visits, [&](const Visit& visit) {
+      return visit.kind == Visit::Kind::gradient && visit.node == of && visit.frame == 0 && wants_inputs(visit.wanted);
+    });
+  };
+  const auto& edge = node.inputs[input];
+  const auto& readers = nodes_[edge.node].readers.at(edge.output);
+  const auto own = turn(index);
+  const bool once = std::ranges::count(readers, index, &net::Reader::node) == 1;
+  return once && std::ranges::any_of(readers, [&](const net::Reader& other) {
+           return other.node != index && nodes_[other.node].needs_gradient && turn(other.node) < own;
+         });
+}
+
+Status UnitBuilder::declare(Unit& unit) {
+  const net::Node& node = *unit.described;
+  for (const auto& use : node.params) {
+    DLHOST_ASSIGN(param::Param * param, request_.store->declare({.name = use.name,
+                                                                 .shape = use.spec.shape,
+                                                                 .init = use.init,
+                                                                 .init_at = use.init_at,
+                                                                 .fan_in = use.spec.fan_in,
+                                                                 .fan_out = use.spec.fan_out,
+                                                                 .rate_scale = use.rate_scale,
+                                                                 .decay_scale = use.decay_scale,
+                                                                 .frozen = use.frozen,
+                                                                 .consistency = use.consistency}));
+    unit.params.push_back(param);
+  }
+  for (const auto& spec : node.setup.buffers) {
+    Buffer buffer{.name = spec.name, .bytes = request_.device->bytes(spec.desc), .life = spec.life, .desc = spec.desc};
+    buffer.initial = spec.initial;
+    const std::string name = node.name + "." + spec.name;
+    if (spec.life == Life::running) {
+      DLHOST_ASSIGN(buffer.state, request_.store->declare_state(name, spec));
+    }
+    for (int f = 0; spec.life == Life::carried && request_.training && f < request_.record.frames; ++f)
+      buffer.carried.push_back(request_.store->declare_carried(f == 0 ? name : fmt::format("{}:{}", name, f), spec));
+    unit.buffers.push_back(std::move(buffer));
+  }
+  return {};
+}
+
+// Whether a source's output is delivered ahead to the memory of a device that the host cannot reach. Requires: it has
+// readers, none on the host, and the rows of each frame start at the device's alignment.
+bool UnitBuilder::is_delivered(std::size_t source, std::size_t output) const {
+  const auto& readers = nodes_[source].readers.at(output);
+  const auto on_host = [&](const net::Reader& reader) { return nodes_[reader.node].setup.host; };
+  if (readers.empty() || std::ranges::any_of(readers, on_host)) return false;
+  const std::size_t frame = nodes_[source].setup.outputs[output].desc.plain_bytes();
+  return !request_.record.cut || frame % request_.device->traits().alignment == 0;
+}
+
+Status UnitBuilder::prepare_source(Unit& unit) {
+  const auto& outputs = unit.described->setup.outputs;
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    const SlotId output = slots_.add(outputs[o].desc, unit.on_host && !is_delivered(unit.node, o));
+    slots_[output].external = true;
+    unit.outputs.push_back(output);
+  }
+  outputs_[unit.node] = unit.outputs;
+  return {};
+}
+
+// A view's output is its input's memory. A change of shape needs plain memory.
+Status UnitBuilder::prepare_view(Unit& unit) {
+  const net::Node& node = *unit.described;
+  const SlotId from = output_of(node.inputs.at(0));
+  TensorDesc wanted = slots_[from].desc;
+  const Shape& shape = node.setup.outputs.at(0).desc.shape;
+  if (wanted.shape != shape) wanted.format = Format::plain();
+  DLHOST_ASSIGN(const SlotId input, links_.to(from, wanted, unit.on_host));
+  unit.inputs = {input};
+  wanted.shape = shape;
+  const SlotId output = slots_.add(wanted, unit.on_host);
+  slots_[output].alias = input;
+  unit.outputs = {output};
+  outputs_[unit.node] = unit.outputs;
+  keep(unit);
+  return {};
+}
+
+Preparation::Context UnitBuilder::context_of(const Unit& unit) const {
+  const net::Node& node = *unit.described;
+  Preparation::Context context{.device = request_.device,
+                               .store = request_.store,
+                               .training = request_.training,
+                               .compute = node.setup.compute,
+                               .batch = request_.graph->batch(),
+                               .block_samples = request_.block_samples,
+                               .companion = {*request_.registry, *request_.activity, node, request_.device_type}};
+  for (const auto& edge : node.inputs) {
+    const TensorDesc& desc = slots_[output_of(edge)].desc;
+    context.inputs.push_back(desc);
+    if (node.setup.host) { // a host layer gets plain f32, or integers unchanged
+      context.inputs.back().format = Format::plain();
+      if (is_float(desc.dtype)) context.inputs.back().dtype = DType::f32;
+    }
+  }
+  for (const auto& port : node.setup.outputs) context.outputs.push_back(port.desc);
+  return context;
+}
+
+SlotId UnitBuilder::offer(const net::Fusion& fusion, Unit& unit, Preparation::Context& context) const {
+  if (fusion.pointwise) context.epilogue.pointwise = nodes_[*fusion.pointwise].setup.pointwise;
+  if (!fusion.add) return no_slot;
+  const auto& edge = nodes_[*fusion.add].inputs[fusion.addend_input];
+  const SlotId addend = output_of(edge);
+  context.epilogue.add = true;
+  unit.wants_input_gradient.push_back(request_.training && nodes_[edge.node].needs_gradient);
+  context.addend = slots_[addend].desc;
+  return addend;
+}
+
+Status UnitBuilder::prepare_layer(Unit& unit) {
+  const net::Node& node = *unit.described;
+  const net::Fusion* const fusion = unit.feature_fused ? nullptr : fusions_.of(unit.node);
+  Preparation::Context context = context_of(unit);
+  const SlotId addend = fusion ? offer(*fusion, unit, context) : no_slot;
+  Preparation preparation(std::move(context), unit);
+  const bool needs_prepare = !(node.setup.is_sum && unit.feature_fused);
+  if (needs_prepare) DLHOST_TRY(unit.layer->prepare(preparation));
+  DLHOST_TRY(check(unit, preparation));
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    DLHOST_ASSIGN(const SlotId slot, links_.to(output_of(node.inputs[i]), preparation.read_forms[i], unit.on_host));
+    unit.inputs.push_back(slot);
+  }
+  if (unit.feature_fused) {
+    unit.outputs = outputs_[unit.node];
+  } else {
+    DLHOST_TRY(make_outputs(unit, preparation));
+    DLHOST_TRY(settle_epilogue(unit, preparation, addend));
+  }
+  make_buffers(unit);
+  keep(unit);
+  return {};
+}
+
+Status UnitBuilder::check(const Unit& unit, const Preparation& preparation) const {
+  if (preparation.gradient_taken &&
+      std::ranges::any_of(unit.params, [](const auto* param) { return param->factors.has_value(); }))
+    return Status::internal(
+        "takes its gradients behind an epilogue, so its declared factors are those of another gradient; this is "
+        "a bug in the layer");
+  if (!preparation.misused.empty())
+    return Status::internal(preparation.misused, "; declare it in setup(). This is a bug in the layer");
+  return {};
+}
+
+Status UnitBuilder::make_outputs(Unit& unit, const Preparation& preparation) {
+  const auto& described = unit.described->setup.outputs;
+  auto& outputs = outputs_[unit.node];
+  for (std::size_t o = 0; o < described.size(); ++o) {
+    if (outputs.size() > o) { // read earlier, in a cycle
+      if (preparation.given_forms[o] != described[o].desc)
+        return Status::unsupported("has its own format, but is read across a cycle, which needs plain tensors");
+      unit.outputs.push_back(outputs[o]);
+    } else {
+      unit.outputs.push_back(slots_.add(preparation.given_forms[o], unit.on_host));
+    }
+  }
+  outputs = unit.outputs;
+  return {};
+}
+
+Status UnitBuilder::settle_epilogue(Unit& unit, const Preparation& preparation, SlotId addend) {
+  if (fusions_.settle(unit, preparation)) {
+    const net::Fusion& fusion = *fusions_.of(unit.node);
+    for (const auto& part : {fusion.add, fusion.pointwise}) {
+      if (!part) continue;
+      outputs_[*part] = {unit.outputs[0]};
+      Unit& taken = units_[*part];
+      taken.feature_fused = *part > unit.node; // else a cycle: it is prepared already
+      taken.gradient_fused = preparation.gradient_taken;
+      taken.fusion_remark = fmt::format("in the op of {}", unit.described->name);
+    }
+  }
+  if (addend == no_slot) return {};
+  if (unit.epilogue_addend == SIZE_MAX) { // the op refused the epilogue
+    unit.wants_input_gradient.pop_back();
+    return {};
+  }
+  DLHOST_ASSIGN(const SlotId slot, links_.to(addend, preparation.read_forms.back(), unit.on_host));
+  unit.inputs.push_back(slot);
+  if (!preparation.gradient_taken) unit.wants_input_gradient.back() = false; // core passes the gradient on
+  return {};
+}
+
+void UnitBuilder::make_buffers(Unit& unit) {
+  for (const auto& buffer : unit.buffers) {
+    const bool in_store = buffer.state || !buffer.carried.empty();
+    const SlotId slot = in_store ? no_slot : slots_.add_block(buffer.bytes);
+    if (!in_store && buffer.life == Life::carried) slots_[slot].kept = true;
+    unit.buffer_slots.push_back(slot);
+  }
+}
+
+// Keeps the outputs that are read after a step.
+void UnitBuilder::keep(const Unit& unit) {
+  const net::Node& node = *unit.described;
+  for (const auto& metric : node.setup.metrics) slots_[unit.outputs.at(metric.output)].kept = true;
+  for (const auto& name : request_.kept)
+    for (std::size_t o = 0; o < unit.outputs.size(); ++o)
+      if (name == fmt::format("{}:{}", node.name, node.setup.outputs[o].name) || (o == 0 && name == node.name))
+        slots_[unit.outputs[o]].kept = true;
+}
+
+} // namespace dlhost::program

@@ -1,0 +1,52 @@
+// The first pass of a build: prepares every layer for its place in the net. A layer says in which forms it reads and
+// gives tensors; links convert between neighbours, and an op takes the layers after it into its epilogue if it can.
+//
+// Output: the units, with their slots of frame 0. Thread: one.
+#pragma once
+
+#include <vector>
+
+#include "program/build/build.h"
+#include "program/build/fusions.h"
+#include "program/build/links.h"
+
+namespace dlhost::program {
+
+class UnitBuilder {
+ public:
+  // All outlive it.
+  UnitBuilder(const BuildRequest&, Slots&, Links&);
+
+  // Prepares the layers, in the order of the net. Errors: those of a layer, with its name.
+  Result<std::vector<Unit>> build();
+
+ private:
+  Status prepare(std::size_t node);
+  void note_inputs(Unit&);
+  Status declare(Unit&);
+  Status prepare_source(Unit&);
+  Status prepare_view(Unit&);
+  Status prepare_layer(Unit&);
+  Preparation::Context context_of(const Unit&) const;
+  // Offers a fusion to the producer. Returns the slot of the addend; no_slot: nothing is added.
+  SlotId offer(const net::Fusion&, Unit&, Preparation::Context&) const;
+  Status check(const Unit&, const Preparation&) const;
+  Status make_outputs(Unit&, const Preparation&);
+  Status settle_epilogue(Unit&, const Preparation&, SlotId addend);
+  void make_buffers(Unit&);
+  void keep(const Unit&);
+  bool is_delivered(std::size_t source, std::size_t output) const;
+  bool adds_to_others(std::size_t node, std::size_t input) const;
+  // The slot of a node's output. In a net with cycles it may be read before its node is prepared; then it is plain.
+  SlotId output_of(const net::Edge& edge) const { return outputs_[edge.node].at(edge.output); }
+
+  const BuildRequest& request_;
+  const std::vector<net::Node>& nodes_;
+  Slots& slots_;
+  Links& links_;
+  const Fusions fusions_;
+  std::vector<Unit> units_;
+  std::vector<std::vector<SlotId>> outputs_; // by node
+};
+
+} // namespace dlhost::program
