@@ -8,7 +8,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2] / "core"
 MOST_FILES, MOST_LINES = 40, 600
 # Classes that are larger, with their size when they were listed: they may only shrink (docs/roadmap.md).
-LARGER = {"Training": 640, "Post": 611}
+LARGER = {"Post": 611}
 FUNCTION = re.compile(r"^[^\s#/}].*?\b(\w+)::~?\w+\(.*", re.MULTILINE)
 
 

@@ -3,7 +3,7 @@
 
 #include "record/metrics_log.h"
 #include "record/progress.h"
-#include "run/coordinator/training.h"
+#include "run/coordinator/observer.h"
 
 namespace dlhost::run {
 

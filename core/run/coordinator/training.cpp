@@ -13,6 +13,10 @@
 
 namespace dlhost::run {
 
+Training::Training(Session& session, const std::atomic<bool>& interrupted)
+    : session_(session), interrupted_(interrupted),
+      evaluations_(session, {.settle = [this] { return settle(); }, .state = [this] { return state(); }}) {}
+
 Status Training::prepare() {
   const config::Job& job = session_.job();
   started_bytes_ = env::resident_bytes();
@@ -26,6 +30,7 @@ Status Training::prepare() {
                                static_cast<std::uint64_t>(job.seed)));
   if (session_.samples(Phase::train) == 0) return {}; // it only loads params: else Session::open() refuses the job
   DLHOST_ASSIGN(feeds_, Feeds::make(session_, *program_, Phase::train, job.train.batch));
+  samples_.emplace(session_, *feeds_);
   if (workers_) watch_.emplace(session_.host().clock(), *feeds_, workers_->leader());
   DLHOST_ASSIGN(rates_, Rates::make(session_, *feeds_));
   beginning_ = beginning(nlohmann::json::object());
@@ -44,32 +49,20 @@ Result<std::optional<param::Taken>> Training::start() {
 }
 
 nlohmann::json Training::state() const {
-  const auto last = [](const Last& at) { return nlohmann::json{at.step, at.epoch, at.seconds}; };
   const auto* const scaled = std::as_const(*program_).loss_scale();
   const auto& scale = scaled ? scaled->state() : loss_scale_;
   const nlohmann::json loss_scale{scale.value, scale.went_well, scale.skipped};
   const nlohmann::json workers = workers_ ? workers_state(session_.job(), workers_->reached()) : nlohmann::json();
   nlohmann::json data = feeds_ ? feeds_->state(progress_.step) : nlohmann::json::array();
-  for (std::size_t f = 0; f < samples_.size(); ++f)
-    data[f]["samples"] = {{"count", samples_[f].count}, {"digest", samples_[f].digest}, {"of_all", samples_[f].of_all}};
-  return {{"step", progress_.step},
-          {"workers", workers},
-          {"epoch", progress_.epoch},
-          {"seconds", progress_.seconds},
-          {"items", progress_.items},
-          {"saved", last(judged_.saved)},
-          {"tested", last(judged_.tested)},
-          {"validated", last(judged_.validated)},
-          {"worse", judged_.worse},
-          {"best", judged_.best ? nlohmann::json(judged_.best->value) : nlohmann::json()},
-          {"best_at", judged_.best ? nlohmann::json{judged_.best->metric, judged_.best->step, judged_.best->epoch,
-                                                    judged_.best->seconds}
-                                   : nlohmann::json()},
-          {"has_loss", has_loss_},
-          {"loss_scale", loss_scale},
-          {"smoothed_loss", smoothed_loss_},
-          {"data", std::move(data)},
-          {"ledgers", ledgers_state(heads_)}};
+  if (samples_) samples_->write(data);
+  nlohmann::json state{{"step", progress_.step},          {"workers", workers},
+                       {"epoch", progress_.epoch},        {"seconds", progress_.seconds},
+                       {"items", progress_.items},        {"saved", {saved_.step, saved_.epoch, saved_.seconds}},
+                       {"loss_scale", loss_scale},        {"data", std::move(data)},
+                       {"ledgers", ledgers_state(heads_)}};
+  evaluations_.write(state);
+  loss_.write(state);
+  return state;
 }
 
 Status Training::kill(std::uint32_t worker) {
@@ -116,7 +109,8 @@ Status Training::save_last() {
 void Training::salvage() {
   const auto all = [this]() -> Status {
     DLHOST_ASSIGN(const auto reached, workers_->salvage());
-    judged_ = before_pause_; // the last step is repeated, with the evaluations and saves after it
+    evaluations_.restore(before_pause_.evaluations);
+    saved_ = before_pause_.saved; // the last step is repeated, with the evaluations and saves after it
     const nlohmann::json there = moved(state(), session_.job(), *feeds_, reached, workers_->heads());
     return points_->save(there.at("step"), there);
   };
@@ -160,35 +154,27 @@ Status Training::resume(const param::CheckpointFiles& files, bool rearranged) {
   DLHOST_TRY(param::read_checkpoint(files, session_.store(), &rule));
   try {
     const auto& state = files.manifest->at("run").at("training");
-    const auto last = [&](const char* key) {
-      return Last{state.at(key).at(0), state.at(key).at(1), state.at(key).at(2)};
-    };
     progress_.step = state.at("step");
     progress_.epoch = state.at("epoch");
     progress_.seconds = state.at("seconds");
     progress_.items = state.at("items");
-    judged_.validated = last("validated");
-    judged_.tested = last("tested");
-    secured_ = now();
-    judged_.saved = state.contains("saved") ? last("saved") : secured_; // a recovery point is no checkpoint
-    written_ = judged_.saved.step;
-    if (!state.at("best").is_null()) {
-      judged_.best = Best{.value = state.at("best")};
-      if (const auto at = state.value("best_at", nlohmann::json()); at.is_array())
-        judged_.best = Best{at.at(0), judged_.best->value, at.at(1), at.at(2), at.at(3)};
+    saved_ = secured_ = LastTime::at(progress_);
+    if (state.contains("saved")) { // a recovery point is no checkpoint
+      const auto& saved = state.at("saved");
+      saved_ = {saved.at(0), saved.at(1), saved.at(2)};
     }
-    judged_.worse = state.at("worse");
+    written_ = saved_.step;
+    evaluations_.read(state);
     beginning_ = beginning(state);
     DLHOST_ASSIGN(heads_, ledgers_of(state));
     const auto data = state.value("data", nlohmann::json::array());
     if (std::exchange(holds_to_samples_, false)) {
-      DLHOST_TRY(look_at_samples());
-      DLHOST_TRY(compare_samples(data));
+      DLHOST_TRY(samples_->look());
+      DLHOST_TRY(samples_->compare(data));
     }
     beginning_.origins = feeds_->origins(data, progress_.step);
     if (!feeds_->reads_as(data)) beginning_.steps = steps_of_all(progress_.step);
-    smoothed_loss_ = state.at("smoothed_loss");
-    has_loss_ = state.at("has_loss");
+    loss_.read(state);
     if (const auto scale = state.value("loss_scale", nlohmann::json()); scale.is_array())
       loss_scale_ = {scale.at(0), scale.at(1), scale.at(2)};
   } catch (const nlohmann::json::exception& error) {
@@ -208,45 +194,6 @@ Status Training::resume(const param::CheckpointFiles& files, bool rearranged) {
   return {};
 }
 
-Status Training::look_at_samples() {
-  if (!samples_.empty()) return {};
-  for (const auto* source : feeds_->sources()) {
-    DLHOST_ASSIGN(samples_.emplace_back(), print_of(session_, *source, Phase::train, Reading::few));
-  }
-  return {};
-}
-
-Status Training::read_all_samples() {
-  samples_.clear();
-  for (const auto* source : feeds_->sources()) {
-    DLHOST_ASSIGN(samples_.emplace_back(), print_of(session_, *source, Phase::train, Reading::all));
-  }
-  return {};
-}
-
-// Compares the samples with those in a checkpoint. Checkpoints of older versions have none.
-Status Training::compare_samples(const nlohmann::json& data) const {
-  for (std::size_t f = 0; f < samples_.size() && f < data.size(); ++f) {
-    if (!data[f].contains("samples")) continue;
-    const auto& kept = data[f]["samples"];
-    const SamplesPrint then{kept.at("count"), kept.at("digest"), kept.value("of_all", std::string())};
-    const SamplesPrint& now = samples_[f];
-    const std::string& source = feeds_->sources()[f]->name;
-    if (!now.of_all.empty() && then.of_all.empty())
-      session_.host().log().write(LogLevel::warning,
-                                  concat("source '", source,
-                                         "': only a few of the samples that the run was trained on are known, because "
-                                         "it was not started with --verify; from now on all are known"));
-    if (now.is_like(then)) continue;
-    const std::string differs = now.count == then.count
-                                    ? fmt::format("its {} training samples differ, or their order", now.count)
-                                    : fmt::format("it has {} training samples, but had {}", now.count, then.count);
-    return Status::invalid("source '", source, "' does not read the data that the run was trained on: ", differs,
-                           ". Restore that data, or continue with the present data: --accept-data");
-  }
-  return {};
-}
-
 // Reads the workers' own values, if the checkpoint has those of the same workers. Otherwise they start with the
 // servers'.
 Status Training::resume_workers(const param::CheckpointFiles& files) {
@@ -259,7 +206,7 @@ Status Training::resume_workers(const param::CheckpointFiles& files) {
 
 Result<bool> Training::step() {
   if (watch_) watch_->begin();
-  before_pause_ = judged_;
+  before_pause_ = {evaluations_.kept(), saved_};
   DLHOST_ASSIGN(const auto* batch, feeds_->next());
   DLHOST_ASSIGN(progress_.rate, rates_->at(progress_.step));
   if (workers_) DLHOST_TRY(workers_->go(progress_.step, progress_.rate));
@@ -281,35 +228,37 @@ Result<bool> Training::diverged(const Status& status) {
   return false;
 }
 
-bool Training::due(const config::Cadence& every, Last& last) const {
-  const bool by_step = every.steps > 0 && progress_.step >= last.step + static_cast<std::uint64_t>(every.steps);
-  const bool by_epoch = every.epochs > 0 && progress_.epoch + 1e-9 >= last.epoch + every.epochs;
-  const bool by_time = every.seconds > 0 && progress_.seconds >= last.seconds + every.seconds;
-  if (!by_step && !by_epoch && !by_time) return false;
-  last = now();
-  return true;
+// Takes results of the testing group, if there is one, and waits for those that are still to come.
+Status Training::hear(Outcome& outcome, Observer& observer) {
+  DLHOST_TRY(evaluations_.hear(observer, true));
+  note_reason(outcome);
+  return {};
+}
+
+void Training::note_reason(Outcome& outcome) {
+  if (std::string reason = evaluations_.take_reason(); !reason.empty()) outcome.reason = std::move(reason);
 }
 
 Status Training::save_due(Outcome& outcome, Observer& observer) {
   const config::Job& job = session_.job();
-  if (is_best_ && keeps_best()) { // the evaluation has just settled the workers
+  if (evaluations_.take_new_best()) { // the evaluation has just settled the workers
     DLHOST_ASSIGN(const bool saved, saved_or_full(checkpoints_->save_best(progress_.step, state())));
-    if (!saved) judged_.best = best_before_; // the checkpoint of that one is still there
+    if (!saved) evaluations_.restore_best();
   }
-  is_best_ = false;
-  if (checkpoints_ && due(job.checkpoint.every, judged_.saved)) {
-    DLHOST_TRY(hear(outcome, observer, true)); // the checkpoint includes the evaluation
+  if (checkpoints_ && is_due(job.checkpoint.every, progress_, saved_)) {
+    DLHOST_TRY(hear(outcome, observer)); // the checkpoint includes the evaluation
     DLHOST_ASSIGN(const bool saved, saved_or_full(save()));
     if (!saved) return {};
     written_ = progress_.step;
-    if (job.checkpoint.folder.empty()) secured_ = judged_.saved; // a folder of the user's may serve another run too
+    if (job.checkpoint.folder.empty()) secured_ = saved_; // a folder of the user's may serve another run too
     return {};
   }
   // A dead leader's evaluations survive only in recovery points, so a point follows each evaluation.
+  const Evaluations::Kept& last = evaluations_.kept();
   const bool judged =
-      job.topology.replicas > 1 && (judged_.validated.step == progress_.step || judged_.tested.step == progress_.step);
-  if (!points_ || !(due(job.recovery.every, secured_) || judged)) return {};
-  DLHOST_TRY(hear(outcome, observer, true));
+      job.topology.replicas > 1 && (last.validated.step == progress_.step || last.tested.step == progress_.step);
+  if (!points_ || !(is_due(job.recovery.every, progress_, secured_) || judged)) return {};
+  DLHOST_TRY(hear(outcome, observer));
   return saved_or_full(save_to(*points_)).status();
 }
 
@@ -320,22 +269,10 @@ std::string Training::reason_to_stop(const Outcome& outcome) {
     return fmt::format("{} steps done", progress_.step);
   if (stop.seconds > 0 && progress_.seconds >= stop.seconds)
     return fmt::format("{:.1f} s of training done", progress_.seconds);
-  if (has_loss_ && smoothed_loss_ <= stop.loss) return fmt::format("the loss reached {:.5g}", smoothed_loss_);
-  if (stop.patience > 0 && judged_.worse >= stop.patience)
-    return fmt::format("no better validation in {} evaluations", judged_.worse);
+  if (loss_.is_at_most(stop.loss)) return fmt::format("the loss reached {:.5g}", loss_.smoothed());
+  if (const std::int64_t worse = evaluations_.kept().worse; stop.patience > 0 && worse >= stop.patience)
+    return fmt::format("no better validation in {} evaluations", worse);
   return {};
-}
-
-// Smooths the loss exponentially, over about fifty steps.
-void Training::note_loss() {
-  for (const auto& metric : program_->metrics())
-    if (metric.is_loss && metric.last_count > 0) {
-      const double loss = metric.last_sum / metric.last_count;
-      if (!has_loss_) first_loss_ = loss;
-      smoothed_loss_ = has_loss_ ? 0.98 * smoothed_loss_ + 0.02 * loss : loss;
-      has_loss_ = true;
-      return;
-    }
 }
 
 Status Training::steps(Outcome& outcome, Observer& observer) {
@@ -343,7 +280,7 @@ Status Training::steps(Outcome& outcome, Observer& observer) {
   beginning_.ledger = ledger_;
   beginning_.ledger_of = ledger_of_;
   if (heads_.run != ledger_of_.run) heads_ = {.run = ledger_of_.run, .all = {}, .steps = {}}; // from another run
-  before_pause_ = judged_;
+  before_pause_ = {evaluations_.kept(), saved_};
   if (workers_) DLHOST_TRY(workers_->begin(beginning_, progress_.total_steps));
   if (workers_ && may_replace_)
     workers_->replace_by({.may = may_replace_, .tell = tell_replaced_, .step = [this] { return progress_.step; }});
@@ -363,13 +300,14 @@ Status Training::steps(Outcome& outcome, Observer& observer) {
       outcome.reason = diverged_;
       return {};
     }
-    note_loss();
+    loss_.add(program_->metrics());
     DLHOST_TRY(observer.on_step(progress_, *program_));
     if (workers_ && observer.asks_after_workers()) DLHOST_TRY(observer.on_workers(progress_, workers_->reports()));
     const Nanoseconds pause = clock.now();
     pace_.add(static_cast<double>(pause - step_begin) * 1e-9);
-    if (checkpoints_ || points_) DLHOST_TRY(look_at_samples()); // only the first call reads; saves include the result
-    DLHOST_TRY(evaluate_due(outcome, observer));
+    if (checkpoints_ || points_) DLHOST_TRY(samples_->look()); // only the first call reads; saves include the result
+    DLHOST_TRY(evaluations_.make_due(progress_, observer));
+    note_reason(outcome);
     DLHOST_TRY(save_due(outcome, observer));
     evaluating += clock.now() - pause;
     if (interrupted_.load(std::memory_order_relaxed)) {
@@ -389,19 +327,20 @@ Outcome Training::run(Observer& observer) {
   Outcome outcome;
   const double before = progress_.seconds;
   outcome.started_bytes = started_bytes_;
+  evaluations_.begin();
   const auto all = [&]() -> Status {
     DLHOST_TRY(steps(outcome, observer));
     if (outcome.ending == Ending::diverged) return {}; // the last checkpoint stays the newest
-    DLHOST_TRY(hear(outcome, observer, true));
+    DLHOST_TRY(hear(outcome, observer));
     if (workers_ && outcome.ending == Ending::finished && progress_.step == progress_.total_steps)
       DLHOST_TRY(workers_->finish(progress_.step));
     DLHOST_TRY(settle());
     if (outcome.ending == Ending::standing) return save_to(*standing_);
     if (checkpoints_ && written_ != progress_.step) {
-      judged_.saved = now();
+      saved_ = LastTime::at(progress_);
       DLHOST_TRY(save_last());
     }
-    return outcome.ending == Ending::interrupted ? Status() : last_evaluations(outcome, observer);
+    return outcome.ending == Ending::interrupted ? Status() : evaluations_.make_last(progress_, observer);
   };
   outcome.error = all();
   if (workers_) outcome.error = workers_->explained(std::move(outcome.error));
@@ -413,11 +352,10 @@ Outcome Training::run(Observer& observer) {
   }
   outcome.progress = progress_;
   outcome.unsaved = unsaved_;
-  if (keeps_best()) outcome.best = judged_.best;
-  constexpr std::uint64_t enough_steps = 20; // with fewer, the loss depends more on the batches than on the training
-  constexpr double more_than_noise = 1.05;
-  if (first_loss_ && progress_.step >= enough_steps && smoothed_loss_ > more_than_noise * *first_loss_)
-    outcome.rise = Outcome::Rise{*first_loss_, smoothed_loss_};
+  outcome.validation = evaluations_.validation();
+  outcome.test = evaluations_.test();
+  outcome.best = evaluations_.best();
+  outcome.rise = loss_.rise(progress_.step);
   outcome.seconds = progress_.seconds - before;
   outcome.load_seconds = static_cast<double>(feeds_->waited()) * 1e-9;
   if (workers_) {

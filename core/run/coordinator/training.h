@@ -13,12 +13,13 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "param/file/import_export.h"
-#include "run/coordinator/tester.h"
+#include "run/coordinator/evaluations.h"
+#include "run/coordinator/loss_trend.h"
+#include "run/coordinator/observer.h"
 #include "run/coordinator/workers.h"
 #include "run/input/feeds.h"
-#include "run/input/samples_print.h"
+#include "run/input/known_samples.h"
 #include "run/session/checkpoints.h"
-#include "run/session/evaluation.h"
 #include "run/session/pace.h"
 #include "run/session/progress.h"
 #include "run/session/rates.h"
@@ -27,26 +28,7 @@
 
 namespace dlhost::run {
 
-class Observer {
- public:
-  virtual ~Observer() = default;
-  // Called after each step: must be cheap unless it prints. The program has the running metrics.
-  virtual Status on_step(const Progress&, program::Program&) = 0;
-  // With several workers: if true after a step, on_workers() is called with the workers' reports.
-  virtual bool asks_after_workers() { return false; }
-  virtual Status on_workers(const Progress&, std::vector<record::WorkerReport>) { return {}; }
-  virtual Status on_evaluation(const Progress&, Phase, const Evaluation&) = 0;
-};
-
 enum class Ending : std::uint8_t { finished, interrupted, standing, diverged, failed };
-
-// The best validation so far.
-struct Best {
-  std::string metric;
-  double value = 0;
-  std::uint64_t step = 0;
-  double epoch = 0, seconds = 0;
-};
 
 struct Outcome {
   Ending ending = Ending::finished;
@@ -63,11 +45,8 @@ struct Outcome {
   std::uint64_t started_bytes = 0;                     // resident memory before the net was made
   Evaluation validation, test;                         // the last of each; if a best is kept, the test is of the best
   std::optional<Best> best;                            // set if a best checkpoint is kept
-  struct Rise {
-    double from = 0, to = 0;
-  };
-  std::optional<Rise> rise;  // set if the loss has risen from the first step to the last ones
-  std::uint64_t unsaved = 0; // checkpoints that were not written because the disk was full
+  std::optional<LossTrend::Rise> rise;                 // set if the loss has risen from the first step to the last ones
+  std::uint64_t unsaved = 0;                           // checkpoints that were not written because the disk was full
 };
 
 // The ways to save the last params after the disk was full: again in the same place, or in another folder.
@@ -79,7 +58,7 @@ struct LastSave {
 
 class Training {
  public:
-  Training(Session& session, const std::atomic<bool>& interrupted) : session_(session), interrupted_(interrupted) {}
+  Training(Session& session, const std::atomic<bool>& interrupted);
 
   // Replaces the pool of workers that run_as asks for.
   void employ(WorkerPool::Maker make_crew) { make_crew_ = std::move(make_crew); }
@@ -91,12 +70,15 @@ class Training {
   void hold_to_samples() { holds_to_samples_ = true; }
   // Reads every sample once, so that checkpoints identify all samples, and hold_to_samples() compares all. Default: a
   // few samples stand for all. Requires: after prepare().
-  Status read_all_samples();
+  Status read_all_samples() { return samples_->read_all(); }
   // Continues from a checkpoint as if the run had not stopped: params, histories, data position, best validation.
   // `rearranged`: the arrangement of workers has changed on purpose, so no warning about differences is logged.
   Status resume(const param::CheckpointFiles&, bool rearranged = false);
   // Writes checkpoints there. Default: none are written.
-  void keep_in(Checkpoints* checkpoints) { checkpoints_ = checkpoints; }
+  void keep_in(Checkpoints* checkpoints) {
+    checkpoints_ = checkpoints;
+    evaluations_.keep_best_in(checkpoints);
+  }
   // Called if the disk is full when the last params are saved: waits for room, and returns ok if they are saved.
   void await_room_by(std::function<Status(const LastSave&)> await) { await_room_ = std::move(await); }
   // Writes recovery points there, between checkpoints, for the death of a worker. `at_once`: also at the beginning,
@@ -112,10 +94,7 @@ class Training {
     standing_ = points;
   }
   // A testing group makes the evaluations during training, of params that are written there.
-  void test_beside(Checkpoints* tested) {
-    tester_ = std::make_unique<Tester>(session_.host(), session_.registry(), session_.job());
-    tested_beside_ = tested;
-  }
+  void test_beside(Checkpoints* tested) { evaluations_.test_beside(tested); }
   // With several workers: servers keep their ledgers in that folder (param/server/ledger.h).
   void keep_ledger_in(std::string folder, record::LedgerOf of) {
     ledger_ = std::move(folder);
@@ -156,37 +135,17 @@ class Training {
   Result<bool> step(); // false: diverged
   Result<bool> diverged(const Status&);
   Status steps(Outcome&, Observer&);
-  void note_loss();
-  Status last_evaluations(Outcome&, Observer&);
-  Status evaluate_due(Outcome&, Observer&);
-  void judge(const Progress& at, const Evaluation&);
-  void learn(Outcome&, Phase, const Progress& at, Evaluation);
-  // True if a checkpoint of the best validation is kept.
-  bool keeps_best() const { return checkpoints_ && judged_.best && session_.job().checkpoint.best != "none"; }
-  Status test_best(const param::CheckpointFiles&, Outcome&, Observer&);
-  // Takes results of the testing group, if there is one. `wait`: waits for the results that are still to come.
-  Status hear(Outcome&, Observer&, bool wait);
-  Status ask(bool validates, bool tests);
-  Result<Evaluation> evaluate(Phase, Observer&);
+  Status hear(Outcome&, Observer&);
+  void note_reason(Outcome&);
   std::string reason_to_stop(const Outcome&);
   Status save_due(Outcome&, Observer&);
   void salvage();
-  Status look_at_samples();
-  Status compare_samples(const nlohmann::json& data) const;
   Status save_to(Checkpoints&);
   Status save_last();
   Result<bool> saved_or_full(Status);
   param::StartPoint beginning(const nlohmann::json& state) const;
   Status settle();
   nlohmann::json state() const;
-
-  // The position at which something was done last, to decide when it is due again.
-  struct Last {
-    std::uint64_t step = 0;
-    double epoch = 0, seconds = 0;
-  };
-  bool due(const config::Cadence&, Last&) const;
-  Last now() const { return {progress_.step, progress_.epoch, progress_.seconds}; }
 
   Session& session_;
   const std::atomic<bool>& interrupted_;
@@ -210,29 +169,25 @@ class Training {
   bool points_at_once_ = false;
   std::function<bool()> asked_;
   Checkpoints* standing_ = nullptr;
-  std::unique_ptr<Tester> tester_; // null: the leader evaluates
-  Checkpoints* tested_beside_ = nullptr;
   std::string bequeathed_, ledger_; // folders of the run and of the ledgers
   record::LedgerOf ledger_of_;
   record::LedgerHeads heads_;
   bool lost_ = false; // the device is lost
   std::function<bool(const Status&)> may_replace_;
   std::function<void(const record::Replacement&)> tell_replaced_;
-  // State that evaluations and saves after a step change. If a worker dies during them, the step and they are repeated.
-  struct Judged {
-    Last validated, tested, saved;
-    std::optional<Best> best; // by the metric of checkpoint.best_by; none: there is no finite one yet
-    std::int64_t worse = 0;   // evaluations since the best
+  Evaluations evaluations_;
+  LossTrend loss_;
+  LastTime saved_;   // the last checkpoint
+  LastTime secured_; // the last save from which the run could recover
+  // What evaluations and saves after a step change, as it was before the step. If a worker dies during them, the step
+  // and they are repeated.
+  struct BeforePause {
+    Evaluations::Kept evaluations;
+    LastTime saved;
   };
-  Judged judged_, before_pause_;    // before_pause_: as it was before the step
-  std::optional<Best> best_before_; // the best before the newest evaluation
-  Last secured_;                    // the last save from which the run could recover
-  bool is_best_ = false;            // the newest evaluation is the best
-  double smoothed_loss_ = 0;
-  std::optional<double> first_loss_;     // none: the run was resumed
+  BeforePause before_pause_;
   program::LossScale::State loss_scale_; // at the resume
-  bool has_loss_ = false;
-  std::vector<SamplesPrint> samples_; // per source; empty: not computed yet
+  std::optional<KnownSamples> samples_;  // set by prepare()
   bool holds_to_samples_ = false;
 };
 
