@@ -3,29 +3,17 @@
 #include <algorithm>
 #include <functional>
 
-#include "param/message/growing_queue.h"
-
 namespace dlhost::param {
-namespace {
-
-constexpr std::size_t rooms = 64;
-
-// The speed of a link is measured over `measured_for`. The bytes that it carries in `worth_of_it` may be under way.
-constexpr Nanoseconds measured_for = 5'000'000, worth_of_it = 20'000'000;
-constexpr std::size_t least_under_way = std::size_t{1} << 20;
-
-} // namespace
 
 Post::Post(const Setup& setup)
     : host_(*setup.host), seat_(setup.seat), epoch_(setup.epoch), host_name_(setup.host_name),
-      machines_(setup.machines), most_under_way_(setup.under_way), peers_(machines_.size()), sent_(machines_.size()),
-      heard_(machines_.size()), ways_(1 + *std::ranges::max_element(machines_)), completions_(rooms) {
-  for (std::size_t machine = 0; machine < ways_.size(); ++machine) {
-    ways_[machine].outbox.set_capacity(setup.credit);
-    if (machine == machines_[seat_]) continue; // tasks of this machine read memory in place, without puts
-    ways_[machine].most_under_way = most_under_way_;
-    ways_[machine].waiting.set_capacity(setup.credit);
-    ways_[machine].states.set_capacity(setup.credit);
+      machines_(setup.machines), peers_(machines_.size()), sent_(machines_.size()),
+      inbox_(setup.seat, setup.epoch, machines_.size()), completions_(EndpointBuffers::count) {
+  for (std::size_t machine = 0; machine <= *std::ranges::max_element(machines_); ++machine) {
+    const bool near = machine == machines_[seat_]; // tasks of this machine read memory in place, without puts
+    ways_.push_back({.outbox = boost::circular_buffer<Outgoing>(setup.credit),
+                     .puts = PutQueue(host_.clock(), near ? 0 : setup.credit, setup.under_way),
+                     .of_slice = {}});
   }
 }
 
@@ -40,31 +28,23 @@ Result<std::unique_ptr<Post>> Post::open(const Setup& setup) {
   return post;
 }
 
-Result<std::unique_ptr<Post::EndpointBuffers>> Post::open_line(const Setup& setup, Transport& transport) const {
-  auto line = std::make_unique<EndpointBuffers>();
+Result<std::unique_ptr<EndpointBuffers>> Post::open_line(const Setup& setup, Transport& transport) const {
   const bool far = &transport == setup.far;
-  if (far) line->largest = bundle_bytes;
-  line->rooms.resize(rooms * line->largest);
-  line->pieces.resize(rooms * line->largest);
-  for (std::uint32_t piece = 0; piece < rooms; ++piece) line->free.push_back(piece);
-  line->to.assign(rooms, no_seat);
-  DLHOST_ASSIGN(line->endpoint, transport.open(*setup.host, {.name = concat("seat", seat_), .secret = setup.secret}));
+  DLHOST_ASSIGN(auto endpoint, transport.open(*setup.host, {.name = concat("seat", seat_), .secret = setup.secret}));
   if (setup.sealed && far) {
-    DLHOST_ASSIGN(line->endpoint,
-                  EncryptedEndpoint::around(*setup.host, std::move(line->endpoint), setup.secret, *setup.sealed));
+    DLHOST_ASSIGN(endpoint, EncryptedEndpoint::around(*setup.host, std::move(endpoint), setup.secret, *setup.sealed));
   }
-  for (std::size_t room = 0; room < rooms; ++room) DLHOST_TRY(line->endpoint->post_recv(line->room(room), room));
-  return line;
+  return EndpointBuffers::open(std::move(endpoint), far ? bundle_bytes : message_bytes);
 }
 
 Post::Addresses Post::addresses() const {
-  return {near_ ? near_->endpoint->address() : std::string(), far_ ? far_->endpoint->address() : std::string(),
+  return {near_ ? near_->endpoint().address() : std::string(), far_ ? far_->endpoint().address() : std::string(),
           host_name_};
 }
 
 Status Post::connect(std::uint32_t seat, const Addresses& addresses) {
   const bool far = is_far(seat);
-  DLHOST_ASSIGN(peers_.at(seat).id, line_to(seat).endpoint->connect(far ? addresses.far : addresses.near));
+  DLHOST_ASSIGN(peers_.at(seat).id, line_to(seat).endpoint().connect(far ? addresses.far : addresses.near));
   peers_[seat].connected = true;
   peers_[seat].host_name = addresses.host_name;
   return {};
@@ -72,7 +52,8 @@ Status Post::connect(std::uint32_t seat, const Addresses& addresses) {
 
 Status Post::reconnect(std::uint32_t seat, const Addresses& addresses) {
   peers_.at(seat) = {};
-  sent_[seat] = heard_[seat] = 0;
+  sent_[seat] = 0;
+  inbox_.restart(seat);
   return connect(seat, addresses);
 }
 
@@ -94,40 +75,35 @@ std::string Post::name_of(std::uint32_t seat) const {
 }
 
 void Post::close() {
-  if (stale_ > 0)
+  if (stale() > 0)
     host_.log().write(
         LogLevel::warning,
-        concat("worker ", seat_, " has dropped messages of another attempt of the run, which was given up: ", stale_));
-  if (far_) far_->endpoint.reset();
-  if (near_) near_->endpoint.reset();
+        concat("worker ", seat_, " has dropped messages of another attempt of the run, which was given up: ", stale()));
+  if (far_) far_->close();
+  if (near_) near_->close();
 }
 
 Result<SharedMemory> Post::allocate(std::size_t bytes) {
   std::unique_ptr<Region> near, far;
   if (near_) {
-    DLHOST_ASSIGN(near, near_->endpoint->allocate(bytes));
+    DLHOST_ASSIGN(near, near_->endpoint().allocate(bytes));
   }
   if (far_ && near) {
-    DLHOST_ASSIGN(far, far_->endpoint->register_memory(near->bytes()));
+    DLHOST_ASSIGN(far, far_->endpoint().register_memory(near->bytes()));
   } else if (far_) {
-    DLHOST_ASSIGN(far, far_->endpoint->allocate(bytes));
+    DLHOST_ASSIGN(far, far_->endpoint().allocate(bytes));
   }
   return SharedMemory(std::move(near), std::move(far));
 }
 
 Result<SharedMemory> Post::allocate_mirror(std::size_t bytes) {
-  DLHOST_ASSIGN(auto far, far_->endpoint->allocate(bytes));
+  DLHOST_ASSIGN(auto far, far_->endpoint().allocate(bytes));
   return SharedMemory(nullptr, std::move(far));
 }
 
 Result<std::unique_ptr<Region>> Post::map(std::uint32_t seat, std::string_view key) {
   DLHOST_ASSIGN(const PeerId peer, this->peer(seat));
-  return near_->endpoint->map(peer, key);
-}
-
-void Post::know(std::uint32_t number, std::span<std::byte> mirror) {
-  if (number >= mirrors_.size()) mirrors_.resize(number + 1);
-  mirrors_[number] = mirror;
+  return near_->endpoint().map(peer, key);
 }
 
 Status Post::send(std::uint32_t seat, Message message, const Shown& shown) {
@@ -154,7 +130,7 @@ Status Post::send(std::uint32_t seat, Message message, const Shown& shown) {
   }
   if (of_slice)
     message_out.put = way.of_slice[message.slice]; // perhaps a put that was shown with a message to another seat there
-  message_out.behind = of_slice ? way.shows : way.puts;
+  message_out.behind = of_slice ? way.shows : way.puts.last();
   way.outbox.push_back(message_out);
   if (!is_far(seat)) return flush_letters(way);
   way.hurries = way.hurries || hurries(message_out);
@@ -171,17 +147,15 @@ Status Post::show(const Shown& shown) {
 
 std::uint64_t Post::add_put(MachineQueue& way, const Shown& shown, std::int64_t rank) {
   freight_.of(shown.cargo) += shown.here.size();
-  append(way.waiting, Put{shown.here, shown.there, shown.offset, ++way.puts, rank});
-  append(way.states, PutState{.seat = shown.there->seat, .bytes = shown.here.size()});
-  return way.puts;
+  return way.puts.add(shown.here, *shown.there, shown.offset, rank);
 }
 
 bool Post::all_shown() const {
-  return std::ranges::all_of(ways_, [](const MachineQueue& way) { return way.puts_done == way.puts; });
+  return std::ranges::all_of(ways_, [](const MachineQueue& way) { return way.puts.all_done(); });
 }
 
 bool Post::all_sent() const {
-  const auto idle = [](const auto& line) { return !line || line->free.size() == rooms; };
+  const auto idle = [](const auto& line) { return !line || line->sends_nothing(); };
   return all_shown() && idle(near_) && idle(far_) &&
          std::ranges::all_of(ways_, [](const MachineQueue& way) { return way.outbox.empty(); });
 }
@@ -189,14 +163,14 @@ bool Post::all_sent() const {
 // True if a put or a message could be handed to a transport that had room for it.
 bool Post::waits_for_room() const {
   return std::ranges::any_of(ways_, [this](const MachineQueue& way) {
-    return next_put(way) != way.waiting.end() || (!way.outbox.empty() && may_go(way, way.outbox.front()));
+    return way.puts.next() || (!way.outbox.empty() && may_go(way, way.outbox.front()));
   });
 }
 
 Status Post::flush(bool all) {
   Status first;
   for (MachineQueue& way : ways_) {
-    if (!all && !way.hurries && way.waiting.empty()) continue;
+    if (!all && !way.hurries && !way.puts.is_waiting()) continue;
     Status puts = flush_puts(way), queued = flush_letters(way);
     way.hurries = std::ranges::any_of(way.outbox, hurries);
     if (first.ok()) first = puts.ok() ? std::move(queued) : std::move(puts);
@@ -204,31 +178,20 @@ Status Post::flush(bool all) {
   return first;
 }
 
-boost::circular_buffer<Post::Put>::const_iterator Post::next_put(const MachineQueue& way) {
-  const auto next =
-      std::ranges::min_element(way.waiting, {}, [](const Put& put) { return std::pair(put.rank, put.number); });
-  const bool fits =
-      next != way.waiting.end() && (way.under_way == 0 || way.under_way + next->here.size() <= way.most_under_way);
-  return fits ? next : way.waiting.end();
-}
-
 // A put that fails counts as done, so that no message waits for it: its receiver is gone or about to go, with its
 // memory.
 Status Post::flush_puts(MachineQueue& way) {
   Status first;
-  for (auto next = next_put(way); next != way.waiting.end(); next = next_put(way)) {
-    const Put put = *next;
+  for (auto next = way.puts.next(); next; next = way.puts.next()) {
+    const PutQueue::Put put = way.puts.waiting(*next);
     const auto peer = this->peer(put.there->seat);
-    Status status = peer.ok() ? far_->endpoint->put(*peer, put.here, put.there->key, put.offset,
-                                                    cookie_of(machines_[put.there->seat], put.number))
+    Status status = peer.ok() ? far_->endpoint().put(*peer, put.here, put.there->key, put.offset,
+                                                     cookie_of(machines_[put.there->seat], put.number))
                               : std::move(peer).status();
     if (status.code() == Code::timeout) return first;
-    way.waiting.erase(way.waiting.begin() + (next - way.waiting.cbegin()));
-    way.states[put.number - way.puts_done - 1].stage = PutState::Stage::on_its_way;
-    if (way.under_way == 0) way.measured_since = 0; // the link was idle: the measurement starts again
-    way.under_way += put.here.size();
+    way.puts.start(*next);
     if (status.ok()) continue;
-    put_done(way, put.number);
+    way.puts.finish(put.number);
     if (first.ok())
       first = Status::gone(name_of(put.there->seat), " is out of reach of worker ", seat_, ": ", status.message());
   }
@@ -236,16 +199,9 @@ Status Post::flush_puts(MachineQueue& way) {
 }
 
 bool Post::may_go(const MachineQueue& way, const Outgoing& message_out) const {
-  const auto is_past = [&](std::uint64_t number) {
-    if (number <= way.puts_done) return true;
-    const PutState& put = way.states[number - way.puts_done - 1];
-    if (put.stage == PutState::Stage::there) return true;
-    return put.stage == PutState::Stage::on_its_way && put.seat == message_out.seat && far_->endpoint->puts_in_order();
-  };
-  if (message_out.put > 0 && !is_past(message_out.put)) return false;
-  for (std::uint64_t number = way.puts_done + 1; number <= message_out.behind; ++number)
-    if (!is_past(number)) return false;
-  return true;
+  const bool in_order = far_ && far_->endpoint().puts_in_order();
+  return way.puts.is_past(message_out.put, message_out.seat, in_order) &&
+         way.puts.are_past(message_out.behind, message_out.seat, in_order);
 }
 
 template <class Act> void Post::each_ready(MachineQueue& way, Act act) {
@@ -296,13 +252,13 @@ Status Post::flush_letters(MachineQueue& way) {
   Status first;
   while (!way.outbox.empty()) {
     EndpointBuffers& line = line_to(way.outbox.front().seat); // the same for all seats of a machine
-    if (line.free.empty()) return first;
-    const std::uint32_t number = line.free.back();
+    const auto number = line.free_piece();
+    if (!number) return first;
     std::optional<std::uint32_t> seat;
-    const auto piece = fill(way, line.piece(number), seat);
+    const auto piece = fill(way, line.piece(*number), seat);
     if (!seat) return first;
     const auto peer = this->peer(*seat);
-    Status status = peer.ok() ? line.endpoint->post_send(*peer, 0, piece, number) : std::move(peer).status();
+    Status status = peer.ok() ? line.endpoint().post_send(*peer, 0, piece, *number) : std::move(peer).status();
     if (status.code() == Code::timeout) {
       for (Outgoing& message_out : way.outbox) message_out.packed = false;
       return first;
@@ -312,41 +268,12 @@ Status Post::flush_letters(MachineQueue& way) {
     sent_[*seat] = static_cast<std::uint16_t>(sent_[*seat] + gone);
     way.outbox.erase_end(gone);
     if (status.ok()) {
-      line.free.pop_back();
-      line.to[number] = *seat;
+      line.start(*number, *seat);
     } else if (first.ok() && (is_far(*seat) || status.code() != Code::gone)) { // else a completion will report it
       first = std::move(status);
     }
   }
   return first;
-}
-
-// Puts may arrive in any order.
-void Post::put_done(MachineQueue& way, std::uint64_t number) {
-  if (number <= way.puts_done || number > way.puts) return; // its receiver is gone, and the queue was cleared
-  PutState& put = way.states[number - way.puts_done - 1];
-  put.stage = PutState::Stage::there;
-  way.under_way -= put.bytes;
-  measure(way, put.bytes);
-  for (; !way.states.empty() && way.states.front().stage == PutState::Stage::there; ++way.puts_done)
-    way.states.pop_front();
-}
-
-void Post::measure(MachineQueue& way, std::size_t bytes) {
-  const Nanoseconds now = host_.clock().now();
-  way.measured += bytes;
-  if (way.measured_since == 0) {
-    way.measured_since = now;
-    way.measured = 0;
-  }
-  const Nanoseconds took = now - way.measured_since;
-  if (took < measured_for) return;
-  const double carried =
-      static_cast<double>(way.measured) * static_cast<double>(worth_of_it) / static_cast<double>(took);
-  way.most_under_way =
-      std::clamp(static_cast<std::size_t>(carried), std::min(least_under_way, most_under_way_), most_under_way_);
-  way.measured_since = now;
-  way.measured = 0;
 }
 
 } // namespace dlhost::param

@@ -6,10 +6,10 @@
 // are few.
 //
 // Order: of the puts that wait for another machine, those of slices with lower numbers go first, because these are in
-// the bottom layers. Messages of one slice keep their order. No message overtakes a message of no slice, or a put that
-// it depends on.
+// the bottom layers (PutQueue). Messages of one slice keep their order. No message overtakes a message of no slice, or
+// a put that it depends on.
 //
-// Losses: transports deliver messages whole, once and in order. The post checks this by sequence numbers: it drops a
+// Losses: transports deliver messages whole, once and in order. The inbox checks this by sequence numbers: it drops a
 // repeated message, and if one is missing, the sender counts as gone, so that no task waits forever. Messages of
 // another attempt of the run, whose workers may still live, are dropped unread.
 //
@@ -29,7 +29,10 @@
 
 #include "param/message/bundle.h"
 #include "param/message/encrypted_endpoint.h"
+#include "param/message/endpoint_buffers.h"
+#include "param/message/inbox.h"
 #include "param/message/protocol.h"
+#include "param/message/put_queue.h"
 #include "param/message/remote_copy.h"
 #include "record/traffic.h"
 
@@ -87,14 +90,14 @@ class Post {
   Result<std::unique_ptr<Region>> map(std::uint32_t seat, std::string_view key);
 
   // Registers a mirror of this task under its number. Bytes that arrive inside messages are copied into it.
-  void know(std::uint32_t number, std::span<std::byte> mirror);
+  void know(std::uint32_t number, std::span<std::byte> mirror) { inbox_.know(number, mirror); }
 
   // Ends all traffic. After it, memory that was shown or that others put into may be freed.
   void close();
 
   const std::vector<std::uint32_t>& gone() const { return gone_; }
   // The number of messages that were dropped because they are of other attempts.
-  std::uint64_t stale() const { return stale_; }
+  std::uint64_t stale() const { return inbox_.stale(); }
 
   // Bytes of this task, and the mirror and offset to which they are copied.
   struct Shown {
@@ -113,7 +116,7 @@ class Post {
   // Requires: the bytes do not change, and the mirror lives, until such a message has arrived, or until all_shown().
   Status show(const Shown&);
   // True if all shown bytes have arrived: those for the machine of a seat, or all.
-  bool shown_to(std::uint32_t seat) const { return ways_[machines_[seat]].puts_done == ways_[machines_[seat]].puts; }
+  bool shown_to(std::uint32_t seat) const { return ways_[machines_[seat]].puts.all_done(); }
   bool all_shown() const;
   // True if the transports have taken all messages and puts.
   bool all_sent() const;
@@ -139,44 +142,14 @@ class Post {
   };
   // True if a task waits for the message.
   static bool hurries(const Outgoing& message_out) { return message_out.message.word != Word::taken; }
-  struct Put {
-    std::span<const std::byte> here;
-    const RemoteCopy* there = nullptr;
-    std::uint64_t offset = 0;
-    std::uint64_t number = 0; // sequence number for the machine, from 1
-    std::int64_t rank = 0;    // puts of lower rank go first
-  };
-  struct PutState {
-    enum class Stage : std::uint8_t { waits, on_its_way, there } stage = Stage::waits;
-    std::uint32_t seat = 0;
-    std::size_t bytes = 0;
-  };
   // Messages and puts to one machine.
   struct MachineQueue {
     boost::circular_buffer<Outgoing> outbox;
-    bool hurries = false;                    // a task waits for a message in the outbox
-    boost::circular_buffer<Put> waiting;     // puts that the transport has yet to take
-    std::uint64_t puts = 0, puts_done = 0;   // number of the last put; all puts up to this number have arrived
-    boost::circular_buffer<PutState> states; // of the puts after puts_done
-    std::uint64_t shows = 0;                 // number of the last put that belongs to no slice
-    std::vector<std::uint64_t> of_slice;     // per slice: number of its last put
-    std::size_t under_way = 0;               // bytes that the transport has taken and that have not arrived
-    std::size_t most_under_way = 0;          // the limit of these, by the measured speed
-    Nanoseconds measured_since = 0;
-    std::size_t measured = 0; // bytes that have arrived since then
+    PutQueue puts;
+    bool hurries = false;                // a task waits for a message in the outbox
+    std::uint64_t shows = 0;             // number of the last put that belongs to no slice
+    std::vector<std::uint64_t> of_slice; // per slice: number of its last put
   };
-  // The endpoint of one transport, with its receive buffers (rooms) and send buffers (pieces).
-  struct EndpointBuffers {
-    std::size_t largest = message_bytes; // bytes of a buffer
-    std::vector<std::byte> rooms, pieces;
-    std::vector<std::uint32_t> free;    // pieces that are not being sent
-    std::vector<std::uint32_t> to;      // per piece: the seat that it is being sent to
-    std::unique_ptr<Endpoint> endpoint; // last, so destroyed first: it uses the buffers
-
-    std::span<std::byte> room(std::size_t which) { return std::span(rooms).subspan(which * largest, largest); }
-    std::span<std::byte> piece(std::size_t which) { return std::span(pieces).subspan(which * largest, largest); }
-  };
-  static constexpr std::uint32_t no_seat = ~std::uint32_t{0};
   struct Peer {
     bool connected = false;
     bool lost = false; // the run continues without it
@@ -196,8 +169,6 @@ class Post {
   Status flush(bool all);
   Status flush_letters(MachineQueue&);
   Status flush_puts(MachineQueue&);
-  // The next put to hand to the transport. End of the queue: there is none, or no room for it under way.
-  static boost::circular_buffer<Put>::const_iterator next_put(const MachineQueue&);
   std::uint64_t add_put(MachineQueue&, const Shown&, std::int64_t rank);
   // True if the puts that the message depends on have arrived, or will arrive before it.
   bool may_go(const MachineQueue&, const Outgoing&) const;
@@ -207,8 +178,6 @@ class Post {
   // ones that must not overtake it.
   template <class Act> void each_ready(MachineQueue&, Act act);
   bool waits_for_room() const;
-  void put_done(MachineQueue&, std::uint64_t number);
-  void measure(MachineQueue&, std::size_t bytes);
   Result<std::size_t> progress_either(Nanoseconds limit, EndpointBuffers*& whose);
   Status deal_with(const Completion&, EndpointBuffers&, MessageHandler&);
   Status hear_gone(std::uint32_t seat, EndpointBuffers&, MessageHandler&);
@@ -224,14 +193,13 @@ class Post {
   const std::uint32_t seat_, epoch_;
   const std::string host_name_;
   const std::vector<std::uint32_t> machines_;
-  const std::size_t most_under_way_;
   std::unique_ptr<EndpointBuffers> near_, far_;
-  std::vector<Peer> peers_;                   // of each seat
-  std::vector<std::uint16_t> sent_, heard_;   // per seat: messages sent to it and received from it
-  std::vector<MachineQueue> ways_;            // to each machine
-  std::vector<std::span<std::byte>> mirrors_; // by number
-  std::vector<std::uint64_t> held_;           // per slice: the last pass over an outbox that left a message of it there
-  std::uint64_t looks_ = 0, stale_ = 0;
+  std::vector<Peer> peers_;         // of each seat
+  std::vector<std::uint16_t> sent_; // per seat: messages sent to it
+  Inbox inbox_;
+  std::vector<MachineQueue> ways_;  // to each machine
+  std::vector<std::uint64_t> held_; // per slice: the last pass over an outbox that left a message of it there
+  std::uint64_t looks_ = 0;         // passes over outboxes
   std::vector<Completion> completions_;
   std::vector<std::uint32_t> gone_;
   record::Freight freight_;

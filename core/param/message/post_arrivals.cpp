@@ -1,6 +1,5 @@
 // Completions of a post's transports: messages that arrive, sends and puts that are done, peers that are gone.
 #include <algorithm>
-#include <limits>
 
 #include "param/message/post.h"
 
@@ -22,7 +21,7 @@ Status Post::progress(MessageHandler& taker, Nanoseconds limit) {
   if (near_ && far_) {
     DLHOST_ASSIGN(count, progress_either(patience, line));
   } else {
-    DLHOST_ASSIGN(count, line->endpoint->progress(completions_, patience));
+    DLHOST_ASSIGN(count, line->endpoint().progress(completions_, patience));
   }
   Status first;
   for (std::size_t c = 0; c < count; ++c) {
@@ -37,11 +36,11 @@ Result<std::size_t> Post::progress_either(Nanoseconds limit, EndpointBuffers*& w
   Nanoseconds begin = 0, waited = 0;
   while (true) {
     whose = far_.get();
-    DLHOST_ASSIGN(const std::size_t far, far_->endpoint->progress(completions_, 0));
+    DLHOST_ASSIGN(const std::size_t far, far_->endpoint().progress(completions_, 0));
     if (far > 0) return far;
     whose = near_.get();
     const Nanoseconds nap = limit == 0 ? 0 : std::clamp(waited / parts_of_waiting, shortest_nap, longest_nap);
-    DLHOST_ASSIGN(const std::size_t near, near_->endpoint->progress(completions_, std::min(nap, limit - waited)));
+    DLHOST_ASSIGN(const std::size_t near, near_->endpoint().progress(completions_, std::min(nap, limit - waited)));
     if (near > 0 || limit == 0) return near;
     const Nanoseconds now = host_.clock().now();
     if (begin == 0) begin = now - std::min(nap, limit);
@@ -52,10 +51,7 @@ Result<std::size_t> Post::progress_either(Nanoseconds limit, EndpointBuffers*& w
 
 Status Post::deal_with(const Completion& completion, EndpointBuffers& line, MessageHandler& taker) {
   switch (completion.kind) {
-  case Completion::Kind::sent:
-    line.to[completion.cookie] = no_seat;
-    line.free.push_back(static_cast<std::uint32_t>(completion.cookie));
-    return {};
+  case Completion::Kind::sent: line.finish(static_cast<std::uint32_t>(completion.cookie)); return {};
   case Completion::Kind::received: return receive(completion, line, taker);
   case Completion::Kind::gone: {
     const std::uint32_t seat = seat_of(completion.peer, line);
@@ -63,7 +59,7 @@ Status Post::deal_with(const Completion& completion, EndpointBuffers& line, Mess
   }
   case Completion::Kind::put: {
     const std::uint64_t number = completion.cookie & ((std::uint64_t{1} << number_bits) - 1);
-    put_done(ways_.at(completion.cookie >> number_bits), number);
+    ways_.at(completion.cookie >> number_bits).puts.finish(number);
     return {};
   }
   case Completion::Kind::got: return {};
@@ -81,25 +77,16 @@ Status Post::hear_gone(std::uint32_t seat, EndpointBuffers& line, MessageHandler
   }
   gone_.push_back(seat);
   // Drops the puts to its machine, so that the messages to the other seats there do not wait for them.
-  MachineQueue& way = ways_[machines_[seat]];
-  way.waiting.clear();
-  way.states.clear();
-  way.puts_done = way.puts;
-  way.under_way = 0;
+  ways_[machines_[seat]].puts.clear();
   return Status::gone(name_of(seat), " is gone");
 }
 
-// Frees the pieces that are being sent to a seat that is gone, because the transport completes them no more. The
-// transport drops messages that still arrive from the seat.
+// The transport drops messages that still arrive from the seat.
 void Post::drop_letters(std::uint32_t seat, EndpointBuffers& line) {
   auto& outbox = ways_[machines_[seat]].outbox;
   const auto left = std::remove_if(outbox.begin(), outbox.end(), [&](const Outgoing& one) { return one.seat == seat; });
   outbox.erase_end(static_cast<std::size_t>(outbox.end() - left));
-  for (std::uint32_t piece = 0; piece < line.to.size(); ++piece) {
-    if (line.to[piece] != seat) continue;
-    line.to[piece] = no_seat;
-    line.free.push_back(piece);
-  }
+  line.drop(seat);
   peers_[seat] = {.lost = true};
 }
 
@@ -114,7 +101,7 @@ Status Post::receive(const Completion& completion, EndpointBuffers& line, Messag
     status = Status::corrupt("a message from an unknown peer has arrived at seat ", seat_);
   else
     status = &line == far_.get() ? open_bundle(bytes, seat, taker) : open_letter({bytes, {}}, seat, taker);
-  DLHOST_TRY(line.endpoint->post_recv(room, completion.cookie));
+  DLHOST_TRY(line.empty_room(completion.cookie));
   return status;
 }
 
@@ -134,28 +121,13 @@ Status Post::open_bundle(std::span<const std::byte> bytes, std::uint32_t from, M
   return first;
 }
 
-Status Post::open_letter(const BundleReader::Entry& message_out, std::uint32_t from, MessageHandler& taker) {
-  DLHOST_ASSIGN(auto message, read_message(message_out.message));
-  if (message.epoch != epoch_) {
-    ++stale_;
-    return {};
-  }
-  const auto missing = static_cast<std::uint16_t>(message.seat - heard_[from]);
-  if (missing > std::numeric_limits<std::uint16_t>::max() / 2) return {}; // a repeated message
-  if (missing > 0) {
-    gone_.push_back(from);
-    return Status::gone(name_of(from), " is out of reach: messages from it were lost on the way to worker ", seat_);
-  }
-  ++heard_[from];
-  if (const auto& [number, offset, enclosed] = message_out.enclosure; !enclosed.empty()) {
-    const auto mirror = number < mirrors_.size() ? mirrors_[number] : std::span<std::byte>();
-    if (enclosed.size() > mirror.size() || offset > mirror.size() - enclosed.size())
-      return Status::corrupt("worker ", from, " sends bytes for mirror ", number, " of worker ", seat_,
-                             ", outside of the mirror's memory");
-    std::copy(enclosed.begin(), enclosed.end(), mirror.begin() + static_cast<std::ptrdiff_t>(offset));
-  }
-  message.seat = static_cast<std::uint16_t>(from);
-  return taker.take(message);
+Status Post::open_letter(const BundleReader::Entry& entry, std::uint32_t from, MessageHandler& taker) {
+  Message message;
+  DLHOST_ASSIGN(const auto finding, inbox_.open(entry, from, message));
+  if (finding == Inbox::Finding::dropped) return {};
+  if (finding == Inbox::Finding::valid) return taker.take(message);
+  gone_.push_back(from);
+  return Status::gone(name_of(from), " is out of reach: messages from it were lost on the way to worker ", seat_);
 }
 
 } // namespace dlhost::param
