@@ -95,12 +95,10 @@ Status Post::receive(const Completion& completion, EndpointBuffers& line, Messag
   const auto bytes = room.first(std::min(completion.bytes, room.size()));
   const std::uint32_t seat = seat_of(completion.peer, line);
   Status status;
-  if (seat == peers_.size() && is_any_out_of_reach())
-    ++stale_; // of a worker that died before this one, which joins a running run, could connect to it
-  else if (seat == peers_.size())
-    status = Status::corrupt("a message from an unknown peer has arrived at seat ", seat_);
-  else
+  if (seat < peers_.size())
     status = &line == far_.get() ? open_bundle(bytes, seat, taker) : open_letter({bytes, {}}, seat, taker);
+  else if (!is_any_out_of_reach()) // else of a worker that died before this one, which joins the run, could connect
+    status = Status::corrupt("a message from an unknown peer has arrived at seat ", seat_);
   DLHOST_TRY(line.empty_room(completion.cookie));
   return status;
 }

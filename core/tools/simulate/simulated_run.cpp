@@ -205,7 +205,7 @@ std::string SimulatedRun::folder() const {
 }
 
 void SimulatedRun::wish(const config::Topology& topology) {
-  if (folder().empty()) return; // `dlhost scale` needs the run's folder
+  if (is_over_ || folder().empty()) return; // `dlhost scale` needs the run's folder
   world_.start("scale", [this, topology, folder = folder()] {
     config::Job job = job_;
     job.topology = topology;

@@ -37,6 +37,8 @@ class SimulatedRun {
   // The processes that may be killed; none once the summary says how the run ended. Those that can continue the run (the leader, the standby, and the workers once
   // the start is recorded) are among them only if the run survives its leader and there are at least two of them.
   std::vector<int> mortals() const;
+  // The run's summary says how it ended.
+  bool is_over() const { return is_over_; }
   // The status of the last leader.
   const Status& status() const { return status_; }
 

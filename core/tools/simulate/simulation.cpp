@@ -96,7 +96,7 @@ Simulated simulate(config::Job job, std::span<const plugin::SearchEntry> plugins
   SimulatedRun run(world, host, registry, job, spec.paces, result);
   if (result.status = run.check_paces(); !result.status.ok()) return result;
   const auto stop_machine = [&] {
-    if (!world.kill_all()) return; // the run is over
+    if (run.is_over() || !world.kill_all()) return;
     host.disk().crash(0);
     world.tell("the machine has stopped and starts again");
     run.resume();
