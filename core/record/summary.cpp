@@ -221,9 +221,7 @@ Status keep_summary(Disk& disk, const RunFolder& folder, const Summary& summary)
   failed.reason = reason;
   const std::string text = summary_json(failed);
   const auto at = text.find(reason);
-  const std::string path = folder.file(file_name);
-  const bool absolute = path.starts_with('/'); // a plugin may change the working folder
-  env::prepare_failure_note(absolute ? path : concat(env::working_folder(), "/", path), text.substr(0, at),
+  env::prepare_failure_note(env::absolute_path(folder.file(file_name)), text.substr(0, at),
                             text.substr(at + reason.size()));
   return {};
 }

@@ -20,9 +20,9 @@ Result<std::optional<Succession>> succeed(Context& context, const std::string& r
   std::optional<env::Lifeline> standby;
   env::RealProcesses processes;
   DLHOST_ASSIGN(auto leadership, run::succeed(context.host, processes, run, env::host_name(), dead, [&]() -> Status {
-    DLHOST_ASSIGN(standby, run::Standby::start(plugin_arguments(context), run));
-    return {};
-  }));
+                  DLHOST_ASSIGN(standby, run::Standby::start(plugin_arguments(context), run));
+                  return {};
+                }));
   if (!leadership) return std::optional<Succession>();
   return std::optional(Succession{*std::move(leadership), *std::move(standby)});
 }

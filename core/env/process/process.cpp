@@ -182,6 +182,10 @@ std::string own_program() {
   return std::filesystem::read_symlink("/proc/self/exe", unknown).string();
 }
 
+std::string absolute_path(const std::string& path) {
+  return path.starts_with('/') ? path : concat(working_folder(), "/", path);
+}
+
 std::string working_folder() {
   std::error_code unknown;
   return std::filesystem::current_path(unknown).string();

@@ -29,7 +29,8 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   int number() const { return number_; }
-  // How it ended: "was killed by SIGTERM", "was killed by dlhost" (by kill()), "ended with exit status 1"; none: it runs.
+  // How it ended: "was killed by SIGTERM", "was killed by dlhost" (by kill()), "ended with exit status 1"; none: it
+  // runs.
   std::optional<std::string> ended();
   // Whether it has ended with this status, or by a signal that no person, pipe or out-of-memory killer sends.
   bool ended_by_fault(int status);
@@ -71,6 +72,8 @@ std::string own_program();
 void act_for(std::string program);
 // The folder where relative paths start.
 std::string working_folder();
+// The path from the root on: it stays right if a plugin changes the working folder.
+std::string absolute_path(const std::string& path);
 
 // "alice"; "user 1001" if the system has no name for the number.
 std::string user_named(std::uint32_t user);

@@ -7,8 +7,7 @@ namespace dlhost::env::simulated {
 
 class SimulatedProcesses::Held final : public Processes::Lock {
  public:
-  Held(SimulatedProcesses& all, std::size_t number)
-      : all_(all), number_(number), process_(all.held_[number].process) {}
+  Held(SimulatedProcesses& all, std::size_t number) : all_(all), number_(number), process_(all.held_[number].process) {}
   ~Held() override {
     if (int& holder = all_.held_[number_].process; holder == process_) holder = 0;
   }

@@ -1,6 +1,5 @@
 #include "run/coordinator/coordinator.h"
 
-#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -182,7 +181,7 @@ Status Coordinator::answer() {
   return scaling_->tell({.step = summary_.steps, .refused = ""});
 }
 
-std::string Coordinator::absolute_folder() const { return std::filesystem::absolute(folder_->path()).string(); }
+std::string Coordinator::absolute_folder() const { return env::absolute_path(folder_->path()); }
 
 void Coordinator::bequeath(Training& training) {
   if (recovery_.on() && leadership_) training.bequeath(absolute_folder());

@@ -76,9 +76,8 @@ Status Coordinator::train(Session& session, Training& training, bool resumed) {
   Checkpoints checkpoints(session, checkpoint_folder(), static_cast<std::size_t>(job_.checkpoint.keep));
   Checkpoints points(session, folder_->file("recovery"), 1);
   if (job_.checkpoint.keep > 0) training.keep_in(&checkpoints);
-  training.await_room_by([&](const LastSave& last) {
-    return environment_.await_room(folder_->path(), job_.checkpoint.wait, last);
-  });
+  training.await_room_by(
+      [&](const LastSave& last) { return environment_.await_room(folder_->path(), job_.checkpoint.wait, last); });
   if (recovery_.on()) training.recover_from(&points, began_elsewhere_ || job_.topology.replicas > 1);
   training.replace_by([&](const Status& why) { return recovery_.goes_on(why, training.progress().step); },
                       [&](const record::Replacement& replacement) {
@@ -90,9 +89,7 @@ Status Coordinator::train(Session& session, Training& training, bool resumed) {
   if (!scaling_) scaling_.emplace(disk_, folder_->path());
   const std::uint64_t first_step = training.progress().step;
   const bool warm = warms_up(job_, first_step);
-  const auto is_to_balance = [&] {
-    return run::is_to_balance(session.job(), training.progress().step - first_step);
-  };
+  const auto is_to_balance = [&] { return run::is_to_balance(session.job(), training.progress().step - first_step); };
   training.stand_still_for(
       [&, warm] {
         return is_asked() || (warm && !warms_up(job_, training.progress().step)) || is_to_balance() ||
@@ -103,7 +100,7 @@ Status Coordinator::train(Session& session, Training& training, bool resumed) {
   const bool contribute = plan::Place::contribute_to_servers(session.job().topology);
   if (job_.record.ledger && (contribute || disk_.exists(folder_->file("ledger")))) {
     DLHOST_ASSIGN(auto ledger, begin_ledger(host(), folder_->path(), session.job(), job_text()));
-    training.keep_ledger_in(std::filesystem::absolute(ledger.folder).string(), std::move(ledger.of));
+    training.keep_ledger_in(env::absolute_path(ledger.folder), std::move(ledger.of));
   }
   DLHOST_ASSIGN(auto log, record::MetricsLog::open(host(), *folder_,
                                                    {.tensorboard = job_.record.tensorboard,
@@ -118,8 +115,7 @@ Status Coordinator::train(Session& session, Training& training, bool resumed) {
   if (start_.measures) training.program().measure(&host().clock());
   outcome_ = [&] {
     const auto end = [this] { return environment_.interrupt(), Status(); };
-    const Steered steered(host(), folder_->path(), end,
-                          [&](std::uint32_t worker) { return kill(training, worker); });
+    const Steered steered(host(), folder_->path(), end, [&](std::uint32_t worker) { return kill(training, worker); });
     BothObservers observers(recorder, environment_.observer());
     return training.run(observers);
   }();

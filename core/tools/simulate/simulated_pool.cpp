@@ -35,9 +35,7 @@ struct Work {
         .folder = folder,
         .seat = seat,
         .open =
-            [&](std::uint32_t turn) {
-              return run::Session::open(host, registry, job, run::Purpose::training, turn);
-            },
+            [&](std::uint32_t turn) { return run::Session::open(host, registry, job, run::Purpose::training, turn); },
         .leader_is_there = leader_is_there,
         .outlives = [this](const std::string& run, run::Follower* last) { return crew->outlives(run, leader, last); }};
     run::work(host, process, address_book).ignore("the leader reports it, or another process takes its place");

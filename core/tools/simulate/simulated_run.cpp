@@ -125,10 +125,10 @@ class SimulatedRun::Environment final : public run::RunEnvironment, private run:
   }
 
   Result<std::unique_ptr<run::WorkerPool>> make_pool(run::Session& leader, const std::vector<config::Job>& jobs) {
-    const auto crew = std::make_shared<Crew>(Crew{
-        .jobs = jobs, .outlives = [run = &run_](const std::string& folder, int dead, run::Follower* last) {
-          return run->take_over(folder, dead, last);
-        }});
+    const auto crew = std::make_shared<Crew>(
+        Crew{.jobs = jobs, .outlives = [run = &run_](const std::string& folder, int dead, run::Follower* last) {
+               return run->take_over(folder, dead, last);
+             }});
     if (run_.world_.lives()) run_.crew_ = crew;
     if (run_.is_led_ && !run_.processes_.runs(run_.standby_)) run_.get_standby();
     return SimulatedPool::make(run_.world_, leader, concat("/meeting-", ++run_.attempts_), crew);
@@ -154,7 +154,7 @@ class SimulatedRun::Environment final : public run::RunEnvironment, private run:
   EventTerminal terminal_;
   const std::optional<int> handed_over_;
   std::atomic<bool> interrupted_{false};
-  Status read_; // of the params at the end
+  Status read_;                  // of the params at the end
   std::string taken_over_while_; // while this file exists; empty: no process takes this one's place
 };
 
@@ -175,8 +175,7 @@ SimulatedRun::~SimulatedRun() = default;
 Status SimulatedRun::check_paces() const {
   config::Job job = job_;
   const std::uint32_t seats = plan::Place::seats(job.topology);
-  if (paces_.size() > seats)
-    return Status::invalid("there are ", paces_.size(), " paces, but ", seats, " workers");
+  if (paces_.size() > seats) return Status::invalid("there are ", paces_.size(), " paces, but ", seats, " workers");
   if (!paces_.empty() && !rate_of(job))
     return Status::invalid("paces need a device that charges for its ops: --set train.device='{ type = \"ref\", rate = "
                            "10 }'");
@@ -296,9 +295,10 @@ Status SimulatedRun::take_over(const std::string& run, int dead, run::Follower* 
   DLHOST_ASSIGN(auto leadership, run::succeed(host_, processes_, run, machine_name, dead, [] { return Status(); }));
   if (!leadership) return {};
   if (last)
-    last->salvage(run, [&](std::uint32_t seat) {
-          if (seat > 0 && seat <= before.workers.size()) processes_.kill(before.workers[seat - 1].process);
-        })
+    last->salvage(run,
+                  [&](std::uint32_t seat) {
+                    if (seat > 0 && seat <= before.workers.size()) processes_.kill(before.workers[seat - 1].process);
+                  })
         .ignore("the run goes on from the newest point, then");
   DLHOST_ASSIGN(const int lock, leadership->hand_over());
   start(false, lock);

@@ -34,8 +34,9 @@ class SimulatedRun {
   void ask_to_end();
   // Asks the run for another arrangement, as `dlhost scale` does.
   void wish(const config::Topology&);
-  // The processes that may be killed; none once the summary says how the run ended. Those that can continue the run (the leader, the standby, and the workers once
-  // the start is recorded) are among them only if the run survives its leader and there are at least two of them.
+  // The processes that may be killed; none once the summary says how the run ended. Those that can continue the run
+  // (the leader, the standby, and the workers once the start is recorded) are among them only if the run survives its
+  // leader and there are at least two of them.
   std::vector<int> mortals() const;
   // The run's summary says how it ended.
   bool is_over() const { return is_over_; }

@@ -54,8 +54,8 @@ void adapt(config::Job& job, const SimulationSpec& spec) {
   job.topology.run_as = config::RunAs::processes;
   job.topology.transport = spec.transport;
   job.topology.transport.options.entries.emplace_back("seed", Value{static_cast<std::int64_t>(spec.seed >> 1), {}});
-  job.train.threads = 1;          // a simulated world is one thread
-  job.record.folder = "/runs";    // of the simulated disk
+  job.train.threads = 1;       // a simulated world is one thread
+  job.record.folder = "/runs"; // of the simulated disk
   job.checkpoint.folder.clear();
   for (const auto& [name, one_in] :
        {std::pair("lost", spec.lost), std::pair("doubled", spec.doubled), std::pair("reordered", spec.reordered)})
@@ -112,8 +112,7 @@ Simulated simulate(config::Job job, std::span<const plugin::SearchEntry> plugins
       world.after_turns(static_cast<std::uint64_t>(spec.again_after), [&] { kill_one(world, run); });
   };
   for (std::int64_t i = 0; i < spec.kills; ++i) at_a_moment(kill);
-  for (std::int64_t i = 0; i < spec.scales; ++i)
-    at_a_moment([&] { run.wish(drawn_arrangement(world, job)); });
+  for (std::int64_t i = 0; i < spec.scales; ++i) at_a_moment([&] { run.wish(drawn_arrangement(world, job)); });
   for (std::int64_t i = 0; i < spec.stops; ++i) at_a_moment(stop_machine);
   for (std::int64_t i = 0; i < spec.ends; ++i) at_a_moment([&] { run.ask_to_end(); });
   run.begin();

@@ -429,7 +429,8 @@ TEST_F(SimulationTest, GroupsThatGossipGoOnWithoutThoseThatAreLost) {
                                      {.seed = seed, .kills = 1 + static_cast<int>(seed % 3), .within = whole.took});
         for (const float count : killed.params.begin()->second)
           ASSERT_EQ(count, 8) << "seed " << seed << history_of(killed);
-        for (const auto& params : killed.elsewhere) EXPECT_EQ(params, killed.params) << "seed " << seed << history_of(killed);
+        for (const auto& params : killed.elsewhere)
+          EXPECT_EQ(params, killed.params) << "seed " << seed << history_of(killed);
         EXPECT_THAT(killed.audit.faults, testing::IsEmpty());
         if (killed.recoveries > killed.replaced) continue; // the leader died, or a group before all had begun
         replaced += killed.replaced;
