@@ -47,7 +47,6 @@ class RealEnvironment final : public run::RunEnvironment {
   }
   Status begin_succession(const std::string& run) override {
     if (standby_) return {};
-    DLHOST_TRY(host().disk().write_text(run::may_be_taken_over(run), ""));
     env::leave_to_heirs(run::may_be_taken_over(run));
     const auto plugins = plugin_arguments(context_);
     auto line = start_.standby >= 0 ? env::Lifeline::adopt(start_.standby) : run::Standby::start(plugins, run);

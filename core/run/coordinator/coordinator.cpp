@@ -13,6 +13,7 @@
 #include "run/coordinator/run_summary.h"
 #include "run/coordinator/steering.h"
 #include "run/coordinator/warm_up.h"
+#include "run/recovery/succession.h"
 
 namespace dlhost::run {
 
@@ -103,7 +104,8 @@ Status Coordinator::begin_records(Session& session, Training& training) {
   summary_.steps = training.progress().step;
   began_ = true;
   if (asked_) DLHOST_TRY(answer());
-  return write_summary();
+  DLHOST_TRY(write_summary());
+  return std::exchange(ended_before_, false) ? permit_takeover(disk_, folder_->path()) : Status();
 }
 
 Leader Coordinator::this_leader() const {
@@ -236,6 +238,8 @@ Status Coordinator::lead() {
 // From here on the run survives the death of this process. Members need no standby: they elect a new leader.
 Status Coordinator::begin_succession() {
   if (!recovery_.on() || members_ || !leadership_) return {};
+  ended_before_ = record::status_told(disk_, folder_->path()) != "running";
+  DLHOST_TRY(permit_takeover(disk_, folder_->path()));
   return environment_.begin_succession(absolute_folder());
 }
 

@@ -114,6 +114,7 @@ class Coordinator final : private Attempts {
   Nanoseconds look_again_ = 0;            // the next time to look for a request
   bool began_elsewhere_ = false;          // started from a checkpoint of another run
   bool resumes_ = false;                  // the next attempt resumes at the user's request
+  bool ended_before_ = false;             // the summary has the status of an earlier end of this run
 };
 
 } // namespace dlhost::run

@@ -48,7 +48,8 @@ class RunEnvironment {
 
   // The leadership that a lost leader left to this process.
   virtual Result<Leadership> inherit(const std::string& run) = 0;
-  // From now on another process takes this one's place if it dies. Has no effect if one does already.
+  // From now on another process takes this one's place if it dies. Has no effect if one does already. Requires: the
+  // run's folder permits it (succession.h).
   virtual Status begin_succession(const std::string& run) = 0;
   // The run ends here: no other process takes it up.
   virtual void end_succession() = 0;

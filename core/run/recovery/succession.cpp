@@ -6,7 +6,25 @@
 
 namespace dlhost::run {
 
+namespace {
+
+constexpr const char* goes_on = "running"; // the status of a run that has not ended
+
+bool is_over(Disk& disk, const std::string& run) {
+  const auto of_earlier_end = disk.read_text(may_be_taken_over(run));
+  if (!of_earlier_end.ok()) return true;
+  const std::string status = record::status_told(disk, run);
+  return status != goes_on && status != *of_earlier_end;
+}
+
+} // namespace
+
 std::string may_be_taken_over(const std::string& run) { return run + "/may-be-taken-over"; }
+
+Status permit_takeover(Disk& disk, const std::string& run) {
+  const std::string status = record::status_told(disk, run);
+  return disk.write_text(may_be_taken_over(run), status == goes_on ? "" : status);
+}
 
 Result<std::optional<Leadership>> succeed(Host& host, env::Processes& processes, const std::string& run,
                                           const std::string& machine, int dead,
@@ -15,8 +33,7 @@ Result<std::optional<Leadership>> succeed(Host& host, env::Processes& processes,
   Disk& disk = host.disk();
   Clock& clock = host.clock();
   for (const Nanoseconds end = clock.now() + longest; clock.now() < end; clock.sleep(pause)) {
-    const bool is_over = record::status_told(disk, run) != "running";
-    if (is_over || !disk.exists(may_be_taken_over(run))) return std::optional<Leadership>();
+    if (is_over(disk, run)) return std::optional<Leadership>();
     auto leadership = Leadership::take(disk, processes, run, machine, {}, get_standby);
     if (leadership.ok()) return std::optional(*std::move(leadership));
     if (leadership.status().code() != Code::exists) return leadership.status();

@@ -84,7 +84,6 @@ class SimulatedRun::Environment final : public run::RunEnvironment, private run:
   Status begin_succession(const std::string& run) override {
     if (!taken_over_while_.empty()) return {};
     taken_over_while_ = run::may_be_taken_over(run);
-    DLHOST_TRY(host().disk().write_text(taken_over_while_, ""));
     run_.get_standby();
     return {};
   }
