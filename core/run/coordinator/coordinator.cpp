@@ -230,7 +230,7 @@ Status Coordinator::lead() {
   }
   if (leadership.status().code() != Code::unsupported) return leadership.status();
   host().log().write(LogLevel::warning, leadership.status().message() +
-                                            ": nobody takes over should this process die, and `dlhost ps` does "
+                                            ": no process takes over should this one die, and `dlhost ps` does "
                                             "not see the run");
   return {};
 }
