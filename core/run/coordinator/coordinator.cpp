@@ -105,7 +105,9 @@ Status Coordinator::begin_records(Session& session, Training& training) {
   began_ = true;
   if (asked_) DLHOST_TRY(answer());
   DLHOST_TRY(write_summary());
-  return std::exchange(ended_before_, false) ? permit_takeover(disk_, folder_->path()) : Status();
+  if (!ended_before_) return {};
+  DLHOST_ASSIGN(ended_before_, permit_takeover(disk_, folder_->path()));
+  return {};
 }
 
 Leader Coordinator::this_leader() const {
@@ -238,8 +240,7 @@ Status Coordinator::lead() {
 // From here on the run survives the death of this process. Members need no standby: they elect a new leader.
 Status Coordinator::begin_succession() {
   if (!recovery_.on() || members_ || !leadership_) return {};
-  ended_before_ = record::status_told(disk_, folder_->path()) != "running";
-  DLHOST_TRY(permit_takeover(disk_, folder_->path()));
+  DLHOST_ASSIGN(ended_before_, permit_takeover(disk_, folder_->path()));
   return environment_.begin_succession(absolute_folder());
 }
 

@@ -21,9 +21,11 @@ bool is_over(Disk& disk, const std::string& run) {
 
 std::string may_be_taken_over(const std::string& run) { return run + "/may-be-taken-over"; }
 
-Status permit_takeover(Disk& disk, const std::string& run) {
+Result<bool> permit_takeover(Disk& disk, const std::string& run) {
   const std::string status = record::status_told(disk, run);
-  return disk.write_text(may_be_taken_over(run), status == goes_on ? "" : status);
+  const bool has_ended = status != goes_on;
+  DLHOST_TRY(disk.write_text(may_be_taken_over(run), has_ended ? status : ""));
+  return has_ended;
 }
 
 Result<std::optional<Leadership>> succeed(Host& host, env::Processes& processes, const std::string& run,

@@ -20,8 +20,8 @@ namespace dlhost::run {
 // it when it ends the run itself: at the run's end, on a second Ctrl-C, or after a crash of its code. The file has the
 // status that the run's summary has from an earlier end, until the leader that resumes the run has written another.
 std::string may_be_taken_over(const std::string& run);
-// Writes that file.
-Status permit_takeover(Disk&, const std::string& run);
+// Writes that file. True: it has the status of an earlier end.
+Result<bool> permit_takeover(Disk&, const std::string& run);
 
 // Takes the lead of a run. None: another process leads the run, or it is over. `machine`: the run's name of this
 // machine. `dead`: the killed leader's process number. `get_standby` is called when the lock is held.
