@@ -123,17 +123,21 @@ class Workers(unittest.TestCase):
     def leader(self) -> int:
         return json.loads(next(self.root.glob("runs/*/leader.json")).read_text())["process"]
 
-    def workers(self) -> dict[int, int]:
-        """Process ids by seat."""
+    def command_lines(self) -> dict[int, list[str]]:
+        """The command lines of this test's processes, by process id: those that name a path of it."""
         found = {}
         for process in pathlib.Path("/proc").glob("[0-9]*"):
             try:
                 words = (process / "cmdline").read_bytes().decode().split("\0")
             except OSError:  # it has just ended
                 continue
-            if "worker" in words and any(word.startswith(str(self.root)) for word in words):
-                found[int(words[words.index("worker") + 2])] = int(process.name)
+            if any(word.startswith(str(self.root)) for word in words):
+                found[int(process.name)] = words
         return found
+
+    def workers(self) -> dict[int, int]:
+        """Process ids by seat."""
+        return {int(words[words.index("worker") + 2]): process for process, words in self.command_lines().items() if "worker" in words}
 
     def nothing_is_left(self) -> None:
         def left() -> list:

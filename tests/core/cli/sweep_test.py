@@ -56,8 +56,7 @@ class Sweep(Workers):
             return "it has not begun"
         run = self.newest_run()
         said = [(run / name).read_text()[-3000:] for name in ("summary.json", "leader.json", "output.log") if (run / name).exists()]
-        shown = subprocess.run(["ps", "-eo", "pid,ppid,stat,etimes,args"], capture_output=True, text=True, check=False).stdout
-        mine = [line for line in shown.splitlines() if str(self.root) in line]
+        mine = [f"{process} {' '.join(words)}" for process, words in self.command_lines().items()]
         return "\n".join([f"seed {SEED}, {self.round}, killed {sorted(self.killed)}", *mine, *said])
 
     def recorded(self) -> int:
@@ -89,9 +88,8 @@ class Sweep(Workers):
         self.nothing_is_left()
         self.until(lambda: not self.standbys(), PATIENCE, self.state)
 
-    def standbys(self) -> list[str]:
-        shown = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-        return [line for line in shown.splitlines() if " standby " in line and str(self.root) in line]
+    def standbys(self) -> list[int]:
+        return [process for process, words in self.command_lines().items() if "standby" in words]
 
     def test_strict(self) -> None:
         self.sweep(2)
