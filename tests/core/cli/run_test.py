@@ -501,7 +501,8 @@ rm runs/.others
         if os.geteuid() == 0:
             self.skipTest("root may write everywhere")
         (self.root / "runs").mkdir(mode=0o500)
-        self.assertRegex(self.run_job(1), "dlhost: job.toml:1:1: record.folder: cannot .* runs/small-.*: Permission denied")
+        line = JOB[: JOB.index("record]")].count("\n") + 1
+        self.assertRegex(self.run_job(1), f"dlhost: job.toml:{line}:2: record.folder: cannot .* runs/small-.*: Permission denied")
 
     def test_a_folder_that_cannot_be_made(self) -> None:
         (self.root / "file").write_text("")
