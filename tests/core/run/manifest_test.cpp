@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../config/fakes.h"
+#include "share.h"
 #include "trained.h"
 
 namespace dlhost::test {
@@ -46,7 +47,7 @@ TEST_F(ManifestTest, EveryBitIsUnderItsHash) {
   ASSERT_TRUE(open().ok()) << open().message();
   const std::string whole = text();
   ASSERT_GT(whole.size(), 1000U);
-  for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+  for (std::size_t bit = 0; bit < 8 * whole.size(); bit += one_in()) {
     text() = whole;
     text()[bit / 8] = static_cast<char>(text()[bit / 8] ^ (1 << (bit % 8)));
     const Status status = open();
