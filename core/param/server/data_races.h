@@ -1,5 +1,5 @@
-// While a Racing(true) lives, ThreadSanitizer ignores the writes of its thread: hogwild writes what others read, on
-// purpose. All other checks stay on.
+// While an IgnoreDataRaces(true) lives, ThreadSanitizer ignores the writes of its thread: hogwild writes what others
+// read, on purpose. All other checks stay on.
 #pragma once
 
 #ifdef DLHOST_THREAD_SANITIZER

@@ -15,13 +15,13 @@ Status ContactRelay::run() {
 }
 
 Status ContactRelay::all() {
-  DLHOST_TRY(exchange("card", [](std::uint32_t seat) { return FolderAddressBook::card_name(seat); }));
+  DLHOST_TRY(exchange("contact", [](std::uint32_t seat) { return FolderAddressBook::contact_name(seat); }));
   DLHOST_TRY(exchange("joined", [](std::uint32_t seat) { return FolderAddressBook::met_name(seat, 0); }));
   DLHOST_TRY(bring("begin", 0, FolderAddressBook::begin_name));
   return exchange("begun", [](std::uint32_t seat) { return FolderAddressBook::met_name(seat, 1); });
 }
 
-// In seat order: a worker may need the cards of the seats before it to make its own.
+// In seat order: a worker may need the contacts of the seats before it to make its own.
 Status ContactRelay::exchange(std::string_view what, const FileOf& file) {
   for (std::uint32_t seat = 0; seat < assignment_.ranks.size(); ++seat)
     DLHOST_TRY(bring(concat(what, "-", seat), seat, file(seat)));

@@ -1,5 +1,5 @@
-// Copies the files that workers of one machine leave for one another (folder_roster.h) to the other machines, and
-// theirs here, so that each roster looks as if all workers were on one machine. Each member has a relay while an
+// Copies the files that workers of one machine leave for one another (folder_address_book.h) to the other machines, and
+// theirs here, so that each address book looks as if all workers were on one machine. Each member has a relay while an
 // attempt begins. Thread: the leader runs it on a separate task.
 #pragma once
 

@@ -10,7 +10,7 @@
 namespace dlhost::run {
 namespace {
 
-constexpr Nanoseconds pause_at_roster = 1'000'000;
+constexpr Nanoseconds pause_between_looks = 1'000'000;
 
 std::string begin_name_of(std::uint32_t joins) {
   return joins == 0 ? FolderAddressBook::begin_name : concat("begin-", joins, ".json");
@@ -41,7 +41,7 @@ Result<std::string> FolderAddressBook::await(const std::string& name, const Mean
     DLHOST_TRY(failure());
     DLHOST_TRY(look_());
     if (meanwhile) DLHOST_TRY(meanwhile());
-    host_.clock().sleep(pause_at_roster);
+    host_.clock().sleep(pause_between_looks);
   }
   return disk.read_text(at(name));
 }
@@ -59,11 +59,11 @@ Status FolderAddressBook::put(std::uint32_t seat, Contact contact) {
                             {"bytes", contact.bytes},
                             {"formats", contact.formats},
                             {"convened", env::hex(contact.convened)}};
-  return host_.disk().write_text(at(card_name(seat)), env::json_text(text));
+  return host_.disk().write_text(at(contact_name(seat)), env::json_text(text));
 }
 
 Result<Contact> FolderAddressBook::contact(std::uint32_t seat) {
-  DLHOST_ASSIGN(const auto text, await(card_name(seat)));
+  DLHOST_ASSIGN(const auto text, await(contact_name(seat)));
   try {
     const auto contact = env::parse_json(text);
     return Contact{.addresses = {contact.at("near"), contact.at("far"), contact.at("host")},
@@ -77,7 +77,7 @@ Result<Contact> FolderAddressBook::contact(std::uint32_t seat) {
                    .formats = contact.at("formats").get<std::map<std::string, std::string>>(),
                    .convened = from_hex(contact.at("convened"))};
   } catch (const nlohmann::json::exception& error) {
-    return Status::corrupt(at(card_name(seat)), " is damaged: ", record::json_fault(error));
+    return Status::corrupt(at(contact_name(seat)), " is damaged: ", record::json_fault(error));
   }
 }
 
@@ -132,11 +132,11 @@ Status FolderAddressBook::invite(std::span<const std::uint32_t> seats) {
   Disk& disk = host_.disk();
   DLHOST_TRY(MeetingFolder::forget_failure(disk, folder_));
   for (const std::uint32_t seat : seats)
-    if (disk.exists(at(card_name(seat)))) DLHOST_TRY(disk.remove(at(card_name(seat))));
+    if (disk.exists(at(contact_name(seat)))) DLHOST_TRY(disk.remove(at(contact_name(seat))));
   return {};
 }
 
-bool FolderAddressBook::has_come(std::uint32_t seat) { return host_.disk().exists(at(card_name(seat))); }
+bool FolderAddressBook::has_come(std::uint32_t seat) { return host_.disk().exists(at(contact_name(seat))); }
 
 Status FolderAddressBook::admit(const param::Joining& joining) {
   const nlohmann::json text{{"times_aligned", joining.times_aligned}, {"lost", joining.lost}};

@@ -39,7 +39,7 @@ class FolderAddressBook final : public AddressBook, private Admissions {
   Status failure() override;
 
   // Names of the files, for the code that copies them to other machines.
-  static std::string card_name(std::uint32_t seat) { return concat("card-", seat, ".json"); }
+  static std::string contact_name(std::uint32_t seat) { return concat("contact-", seat, ".json"); }
   static std::string met_name(std::uint32_t seat, int time) { return concat("met-", seat, "-", time); }
   static constexpr const char* begin_name = "begin.json";
 

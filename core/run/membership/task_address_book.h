@@ -1,4 +1,4 @@
-// The roster of workers that are tasks of one process.
+// The addresses of workers that are tasks of one process.
 #pragma once
 
 #include <memory>
