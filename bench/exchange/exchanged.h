@@ -59,7 +59,7 @@ class Exchanged {
   virtual void join(const Site&) = 0;
   // Advances an exchange; true once it is over. Other nodes' messages arrive between the calls.
   virtual bool go_on() = 0;
-  virtual Status hear(const param::Message&) = 0;
+  virtual Status hear(std::uint32_t from, const param::Body&) = 0;
   virtual bool is_read() const { return true; } // all other nodes have read
 
   // The result: parts of the data, and the factor of the sum in them.

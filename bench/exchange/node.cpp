@@ -61,12 +61,12 @@ class Node final : public param::MessageHandler {
     }
   }
 
-  Status take(const param::Message& message) override {
-    if (message.word == param::Word::alive) {
-      ++arrived_;
-      return {};
-    }
-    return exchanged_->hear(message);
+  Status take(std::uint32_t from, const param::Body& message) override {
+    if (!std::holds_alternative<param::ToWorker>(message)) return exchanged_->hear(from, message);
+    if (!param::find_message<param::to_worker::Alive>(message))
+      return Status::corrupt("a message for a worker of a run, and this node runs none");
+    ++arrived_;
+    return {};
   }
 
  private:
@@ -174,7 +174,7 @@ class Node final : public param::MessageHandler {
   // Waits for all nodes.
   void meet_all() {
     for (std::uint32_t node = 0; node < plan_.nodes; ++node)
-      if (node != plan_.rank) need(post_->send(node, {.word = param::Word::alive}));
+      if (node != plan_.rank) need(post_->send(node, param::to_worker::Alive()));
     wait_until([&] { return arrived_ >= plan_.nodes - 1; });
     arrived_ -= plan_.nodes - 1;
   }

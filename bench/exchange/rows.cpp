@@ -28,18 +28,20 @@ SlicedRow::SlicedRow(Net& net, const Sync& sync, std::span<const std::uint32_t> 
 
 void SlicedRow::join(const Site& site) {
   codec_.activity = site.activity;
-  neighbours_ = {.rank = site.rank,
-                 .all = {},
-                 .memory = site.own,
-                 .place = coding_ ? coding_->end() : 0,
-                 .sync = &sync_,
-                 .actor = nullptr,
-                 .activity = site.activity,
-                 .codec = codec_,
-                 .traffic = &traffic_,
-                 .send = [site](std::uint32_t seat, const param::Message& message, std::span<const std::byte> part) {
-                   return site.post->send(seat, message, site.shown(seat, part, message.place));
-                 }};
+  neighbours_ = {
+      .rank = site.rank,
+      .all = {},
+      .memory = site.own,
+      .place = coding_ ? coding_->end() : 0,
+      .sync = &sync_,
+      .actor = nullptr,
+      .activity = site.activity,
+      .codec = codec_,
+      .traffic = &traffic_,
+      .send = [site](std::uint32_t seat, const param::ToNeighbour& message, std::span<const std::byte> part) {
+        const auto at = static_cast<std::size_t>(part.empty() ? 0 : part.data() - site.own.data());
+        return site.post->send(seat, message, site.shown(seat, part, at));
+      }};
   for (std::uint32_t node = 0; node < site.machines.size(); ++node)
     neighbours_.all.push_back({node, site.memories[node], site.machines[node]});
   if (coding_) coding_->clear(site.own, false);
@@ -69,10 +71,15 @@ std::vector<Exchanged::Part> SlicedRow::made() const {
   return parts;
 }
 
-Status SlicedRow::hear(const param::Message& message) {
-  const auto from = neighbours_.rank_of(message.seat);
-  if (!from || message.slice >= rows_.size()) return Status::corrupt("a word for what is not exchanged");
-  return rows_[message.slice].hear(message, *from);
+Status SlicedRow::hear(std::uint32_t from, const param::Body& message) {
+  const auto rank = neighbours_.rank_of(from);
+  const auto hear = [&](const auto* one) {
+    if (!rank || one->slice >= rows_.size()) return Status::corrupt("a message about a slice that is not exchanged");
+    return rows_[one->slice].hear(*one, *rank);
+  };
+  if (const auto* part = param::find_message<param::to_neighbour::Part>(message)) return hear(part);
+  if (const auto* taken = param::find_message<param::to_neighbour::Taken>(message)) return hear(taken);
+  return Status::corrupt("a message that belongs to no exchange");
 }
 
 } // namespace dlhost::bench

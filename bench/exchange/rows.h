@@ -17,7 +17,7 @@ class SlicedRow final : public Exchanged {
   std::size_t bytes() const override { return bytes_; }
   void join(const Site&) override;
   bool go_on() override;
-  Status hear(const param::Message&) override;
+  Status hear(std::uint32_t from, const param::Body&) override;
   bool is_read() const override;
   std::vector<Part> made() const override;
 

@@ -39,7 +39,7 @@ void TableRow::join(const Site& site) {
                             .gradients = &gradients_,
                             .handlers = {.job = {.consistency = strict_.get()}},
                             .seats = all,
-                            .rank = static_cast<std::uint16_t>(site.rank),
+                            .worker = {.rank = static_cast<std::uint16_t>(site.rank)},
                             .rows = {site.rank, 1},
                             .control = this};
   if (coding_) {
@@ -66,8 +66,8 @@ void TableRow::make_shard() {
       .updater = &net_.updater(),
       .codec = codec_,
       .activity = site_.activity,
-      .send = [this](std::uint32_t seat, const param::Message& message) { return table_->send(seat, message); }};
-  setup.send_with = [this](std::uint32_t seat, const param::Message& message, std::span<const std::byte> params) {
+      .send = [this](std::uint32_t seat, const param::Body& message) { return table_->send(seat, message); }};
+  setup.send_with = [this](std::uint32_t seat, const param::Body& message, std::span<const std::byte> params) {
     if (site_.is_near(seat)) return table_->send(seat, message);
     const auto offset = static_cast<std::uint64_t>(params.data() - site_.masters.data());
     return table_->send(seat, message, {params, &(*site_.masters_there)[seat], offset, record::Cargo::params});
@@ -89,12 +89,6 @@ bool TableRow::go_on() {
   need(table_->collect(0));
   ++step_;
   return true;
-}
-
-// Handles `alive` only: the node would return other messages to the table.
-Status TableRow::take(const param::Message& message) {
-  if (message.word == param::Word::alive) return node_.take(message);
-  return Status::corrupt("a word for what is not exchanged");
 }
 
 Status TableRow::watch() {

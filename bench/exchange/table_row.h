@@ -21,7 +21,8 @@ class TableRow final : public Exchanged, private param::ControlHandler, private 
   std::size_t masters_bytes() const override { return masters_.bytes(); }
   void join(const Site&) override;
   bool go_on() override;
-  Status hear(const param::Message& message) override { return table_->take(message); }
+  // What the server sends to its own worker is taken by go_on(): `strict` answers none before this worker's update.
+  Status hear(std::uint32_t from, const param::Body& message) override { return table_->take(from, message); }
   std::vector<Part> made() const override;
   float times_sum() const override { return step_ % 2 == 0 ? 0 : -1; }
 
@@ -36,7 +37,7 @@ class TableRow final : public Exchanged, private param::ControlHandler, private 
   param::Post::Shown shown(std::uint32_t seat, std::size_t place, std::size_t bytes, record::Cargo) override {
     return site_.shown(seat, site_.own.subspan(place, bytes), place);
   }
-  Status take(const param::Message&) override;
+  Status take(std::uint32_t from, const param::ToWorker& message) override { return node_.take(from, message); }
 
   std::span<std::byte> lend(const param::Param& param, std::size_t which) override {
     return masters_.lend(param, which);

@@ -68,10 +68,9 @@ bool Exchanges::is_due(std::size_t which, Version now) const {
 }
 
 Status Exchanges::call(const Piece& piece, std::uint32_t rank, std::uint64_t number) const {
-  return neighbours_.tell(rank, {.word = Word::call,
-                                 .slice = piece.sections.front().row.slice().id,
-                                 .step = says_turns() ? piece.turn : 0,
-                                 .version = number});
+  return neighbours_.tell(rank, to_neighbour::Call{.slice = piece.sections.front().row.slice().id,
+                                                   .exchange = number,
+                                                   .turn = says_turns() ? piece.turn : 0});
 }
 
 // If the first group's server gives turns, and this server has none yet, it asks for one instead of beginning. If
@@ -132,30 +131,42 @@ void Exchanges::amended(std::size_t which) {
 }
 
 // If groups make steps together, a call only names the turn, and may arrive while the exchange waits for it.
-Result<GroupSync::News> Exchanges::hear_call(Piece& piece, const Message& message, std::uint32_t from) {
+Result<GroupSync::News> Exchanges::hear_call(Piece& piece, const to_neighbour::Call& call, std::uint32_t from) {
   const bool waits_for_turn = hears_turns() && piece.on && piece.turn == 0;
-  if (message.version <= piece.number && !waits_for_turn) return News::none; // this server has joined already
-  const bool is_known = hears_turns() ? from == 0 && message.step >= turn_ : message.step == 0;
-  if (!is_known || message.version != piece.number + (waits_for_turn ? 0 : 1) || (setup_.in_step && !hears_turns()))
-    return neighbours_.wrong(piece.sections.front().row.slice(), message, piece.number);
+  if (call.exchange <= piece.number && !waits_for_turn) return News::none; // this server has joined already
+  const bool is_known = hears_turns() ? from == 0 && call.turn >= turn_ : call.turn == 0;
+  if (!is_known || call.exchange != piece.number + (waits_for_turn ? 0 : 1) || (setup_.in_step && !hears_turns()))
+    return does_not_fit(call, neighbours_.all[from].seat, piece.number);
   if (waits_for_turn) {
-    piece.turn = message.step;
+    piece.turn = call.turn;
     return News::none;
   }
-  piece.called_turn = message.step;
+  piece.called_turn = call.turn;
   piece.called = !setup_.in_step;
   return piece.on || setup_.in_step ? News::none : News::join;
 }
 
-Result<GroupSync::News> Exchanges::take(std::size_t which, const Message& message) {
-  Piece& piece = pieces_[which];
-  const auto from = neighbours_.rank_of(message.seat);
-  if (!from || message.group >= piece.sections.size())
-    return neighbours_.wrong(piece.sections.front().row.slice(), message, piece.number);
-  if (message.word == Word::call) return hear_call(piece, message, *from);
-  Section& section = piece.sections[message.group];
-  DLHOST_TRY(section.row.hear(message, *from));
+// Takes `Part` or `Taken`.
+template <class Message>
+Result<GroupSync::News> Exchanges::hear(Piece& piece, const Message& message, std::uint32_t from) {
+  if (message.section >= piece.sections.size())
+    return Status::corrupt("seat ", neighbours_.all[from].seat, " is in section ", message.section, " of slice ",
+                           message.slice, ", which has ", piece.sections.size());
+  Section& section = piece.sections[message.section];
+  DLHOST_TRY(section.row.hear(message, from));
   return section.is_over() ? News::over : News::none;
+}
+
+Result<GroupSync::News> Exchanges::take(std::size_t which, std::uint32_t from, const ToNeighbour& message) {
+  Piece& piece = pieces_[which];
+  const auto rank = neighbours_.rank_of(from);
+  const auto refuse = [&]() -> Result<News> { return does_not_fit(message, from, piece.number); };
+  if (!rank) return refuse();
+  return dispatch(
+      message, [&](const to_neighbour::Call& call) { return hear_call(piece, call, *rank); },
+      [&](const to_neighbour::Part& part) { return hear(piece, part, *rank); },
+      [&](const to_neighbour::Taken& taken) { return hear(piece, taken, *rank); },
+      [&](const to_neighbour::Recall&) { return refuse(); }, [&](const to_neighbour::Recalled&) { return refuse(); });
 }
 
 std::optional<std::uint32_t> Exchanges::first_missing(std::size_t which) const {

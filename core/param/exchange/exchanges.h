@@ -29,7 +29,7 @@ class Exchanges final : public GroupSync {
   Result<bool> start(std::size_t which, Version, const float* value) override;
   std::optional<std::size_t> next() const override;
   void amended(std::size_t which) override;
-  Result<News> take(std::size_t which, const Message&) override;
+  Result<News> take(std::size_t which, std::uint32_t from, const ToNeighbour&) override;
   Status conclude(std::size_t which, Version now, const float* from, float* to) override;
   bool align(std::size_t which, Version now) override;
   bool is_aligned() const override;
@@ -69,7 +69,8 @@ class Exchanges final : public GroupSync {
   Status enter(Piece&, Version);
   bool is_next(const Piece&) const;
   Status begin_section(Piece&, Version, const float* value);
-  Result<News> hear_call(Piece&, const Message&, std::uint32_t from);
+  Result<News> hear_call(Piece&, const to_neighbour::Call&, std::uint32_t from);
+  template <class Message> Result<News> hear(Piece&, const Message&, std::uint32_t from);
   Status conclude(Section&, std::uint64_t number, Version now, const float* from, float* to);
 
   RowPlan plan_;

@@ -121,10 +121,10 @@ Status Gossip::tell(Piece& piece, Link& link) {
     ++piece.told[source.rank];
     if (ledger_) DLHOST_TRY(note_told(piece, link, source.rank));
     DLHOST_TRY(neighbours_.send_part(source.rank, *piece.slice, std::as_bytes(link.told),
-                                     {.rank = static_cast<std::uint16_t>(joins_),
-                                      .step = last ? piece.last : 0,
-                                      .samples = {0, static_cast<std::uint32_t>(link.told.size())},
-                                      .version = piece.told[source.rank]}));
+                                     {.joins = static_cast<std::uint16_t>(joins_),
+                                      .exchange = piece.told[source.rank],
+                                      .round = last ? piece.last : 0,
+                                      .elements = {0, static_cast<std::uint32_t>(link.told.size())}}));
   }
   return {};
 }
@@ -165,28 +165,30 @@ bool Gossip::Piece::is_quiet() const {
   });
 }
 
-Result<GroupSync::News> Gossip::take(std::size_t which, const Message& message) {
+Result<GroupSync::News> Gossip::take(std::size_t which, std::uint32_t from, const ToNeighbour& message) {
   Piece& piece = pieces_[which];
-  const auto rank = neighbours_.rank_of(message.seat);
-  if (!rank) return neighbours_.wrong(*piece.slice, message, 0);
-  switch (message.word) {
-  case Word::part: return take_part(piece, message, *rank);
-  case Word::taken: DLHOST_TRY(take_taken(piece, message, *rank)); break;
-  case Word::recall: DLHOST_TRY(answer_recall(piece, message, *rank)); break;
-  case Word::recalled: DLHOST_TRY(take_recalled(piece, message, *rank)); break;
-  default: return neighbours_.wrong(*piece.slice, message, 0);
-  }
-  return News::none;
+  const auto rank = neighbours_.rank_of(from);
+  if (!rank) return does_not_fit(message, from, 0);
+  const auto none = [](Status status) -> Result<News> {
+    if (!status.ok()) return status;
+    return News::none;
+  };
+  return dispatch(
+      message, [&](const to_neighbour::Call&) -> Result<News> { return does_not_fit(message, from, 0); },
+      [&](const to_neighbour::Part& part) { return take_part(piece, part, *rank); },
+      [&](const to_neighbour::Taken& taken) { return none(take_taken(piece, taken, *rank)); },
+      [&](const to_neighbour::Recall& recall) { return none(answer_recall(piece, recall, *rank)); },
+      [&](const to_neighbour::Recalled& recalled) { return none(take_recalled(piece, recalled, *rank)); });
 }
 
-Status Gossip::take_taken(Piece& piece, const Message& message, std::uint32_t from) {
+Status Gossip::take_taken(Piece& piece, const to_neighbour::Taken& taken, std::uint32_t from) {
   for (Link& link : piece.links) {
     const auto reader = std::ranges::find(link.reading, from);
-    if (reader == link.reading.end() || message.version != piece.told[from]) continue;
+    if (reader == link.reading.end() || taken.exchange != piece.told[from]) continue;
     link.reading.erase(reader);
     return tell(piece);
   }
-  return neighbours_.wrong(*piece.slice, message, piece.told[from]);
+  return does_not_fit(taken, neighbours_.all[from].seat, piece.told[from]);
 }
 
 // New values of a link replace its old ones: the difference is added to `came`.
@@ -202,31 +204,31 @@ void Gossip::replace(Piece& piece, Link& link, std::span<const float> values) {
   for (Link& other : piece.links) other.owed = other.owed || &other != &link;
 }
 
-Result<GroupSync::News> Gossip::take_part(Piece& piece, const Message& message, std::uint32_t from) {
+Result<GroupSync::News> Gossip::take_part(Piece& piece, const to_neighbour::Part& part, std::uint32_t from) {
   Link* link = nullptr;
   Source* source = nullptr;
   for (Link& one : piece.links)
     for (Source& behind : one.sources)
       if (behind.rank == from) std::tie(link, source) = std::pair(&one, &behind);
   const auto taken = [&] {
-    return neighbours_.tell(from, {.word = Word::taken, .slice = piece.slice->id, .version = message.version});
+    return neighbours_.tell(from, to_neighbour::Taken{.slice = piece.slice->id, .exchange = part.exchange});
   };
-  if (!link && setup_.mends && message.rank < joins_) { // the sender did not know yet that a group had joined
-    piece.heard[from] = message.version;
+  if (!link && setup_.mends && part.joins < joins_) { // the sender did not know yet that a group had joined
+    piece.heard[from] = part.exchange;
     DLHOST_TRY(taken());
     return News::none;
   }
   if (!link && setup_.mends) { // the sender knew of a loss before this server
-    early_.push_back(message);
+    early_.push_back({number_of(piece), neighbours_.all[from].seat, part});
     return News::none;
   }
-  if (!link || message.version != piece.heard[from] + 1 ||
-      message.samples != SampleRange{0, static_cast<std::uint32_t>(piece.slice->count)})
-    return neighbours_.wrong(*piece.slice, message, piece.heard[from]);
-  DLHOST_ASSIGN(const auto values, neighbours_.read(*piece.slice, message, from));
+  if (!link || part.exchange != piece.heard[from] + 1 ||
+      part.elements != SampleRange{0, static_cast<std::uint32_t>(piece.slice->count)})
+    return does_not_fit(part, neighbours_.all[from].seat, piece.heard[from]);
+  DLHOST_ASSIGN(const auto values, neighbours_.read(*piece.slice, part, from));
   ++piece.heard[from];
   source->heard = true;
-  source->last = std::max(source->last, message.step);
+  source->last = std::max(source->last, part.round);
   if (link->is_mended) {
     std::ranges::copy(values, source->values.begin());
     if (link->is_whole()) sum_up(piece, *link);

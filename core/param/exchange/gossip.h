@@ -38,7 +38,7 @@ class Gossip final : public GroupSync {
   bool is_due(std::size_t which, Version) const override;
   Result<bool> start(std::size_t which, Version, const float* value) override;
   void amended(std::size_t) override {} // start() compares values, not versions
-  Result<News> take(std::size_t which, const Message&) override;
+  Result<News> take(std::size_t which, std::uint32_t from, const ToNeighbour&) override;
   Status conclude(std::size_t which, Version now, const float* from, float* to) override;
   std::size_t heard(std::size_t which) const override { return pieces_[which].kept_at; }
   bool align(std::size_t which, Version now) override;
@@ -48,7 +48,7 @@ class Gossip final : public GroupSync {
   Status lose(std::uint32_t rank) override;
   Status join(std::uint32_t rank, std::span<std::byte> memory, std::uint32_t number) override;
   bool has_news(std::size_t which) const override { return pieces_[which].has_come; }
-  std::vector<Message> early() override { return std::exchange(early_, {}); }
+  std::vector<Early> early() override { return std::exchange(early_, {}); }
   bool is_joining() const override;
   Status recall() override;
 
@@ -116,16 +116,16 @@ class Gossip final : public GroupSync {
   static bool may_say_last(const Piece&, const Link&);
   static void replace(Piece&, Link&, std::span<const float> values);
   static void sum_up(Piece&, Link&);
-  Result<News> take_part(Piece&, const Message&, std::uint32_t from);
-  Status take_taken(Piece&, const Message&, std::uint32_t from);
+  Result<News> take_part(Piece&, const to_neighbour::Part&, std::uint32_t from);
+  Status take_taken(Piece&, const to_neighbour::Taken&, std::uint32_t from);
 
   // For groups that are lost or join.
   void mend(Piece&);
   void mend(Piece&, Link&);
   void begin_to_join(Piece&);
   Status recall_next(Piece&);
-  Status answer_recall(Piece&, const Message&, std::uint32_t from);
-  Status take_recalled(Piece&, const Message&, std::uint32_t from);
+  Status answer_recall(Piece&, const to_neighbour::Recall&, std::uint32_t from);
+  Status take_recalled(Piece&, const to_neighbour::Recalled&, std::uint32_t from);
   Status joined(Piece&);
   // The number from which parts to and from a group that has joined are counted.
   static std::uint64_t first_part(std::uint32_t joining) { return std::uint64_t{joining} << 32U; }
@@ -134,7 +134,7 @@ class Gossip final : public GroupSync {
   GossipGraph graph_;
   std::uint32_t joins_ = 0; // sequence number of the newest group that has joined
   std::vector<Piece> pieces_;
-  std::vector<Message> early_;
+  std::vector<Early> early_;
   std::vector<Ledger::Heard> heard_;       // scratch memory for a line of the ledger
   std::vector<Ledger::Outlived> outlived_; // the same
 };

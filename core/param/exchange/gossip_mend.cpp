@@ -48,7 +48,7 @@ void Gossip::mend(Piece& piece, Link& link) {
 
 Status Gossip::lose(std::uint32_t rank) {
   graph_.lose(rank);
-  std::erase_if(early_, [&](const Message& message) { return neighbours_.rank_of(message.seat) == rank; });
+  std::erase_if(early_, [&](const Early& early) { return neighbours_.rank_of(early.from) == rank; });
   for (Piece& piece : pieces_) {
     Outlived& outlived = piece.outlived[rank];
     std::vector<float> learned(piece.common.size());
@@ -98,37 +98,37 @@ Status Gossip::recall_next(Piece& piece) {
   if (piece.recalled.empty()) return joined(piece);
   const std::uint32_t rank = piece.recalled.front();
   const auto* row = reinterpret_cast<const std::byte*>(piece.own[rank == neighbours_.rank ? 0 : 1].data());
-  return neighbours_.tell(0, {.word = Word::recall,
-                              .slice = piece.slice->id,
-                              .group = static_cast<std::uint16_t>(rank),
-                              .place = static_cast<std::uint64_t>(row - neighbours_.memory.data())});
+  return neighbours_.tell(0,
+                          to_neighbour::Recall{.slice = piece.slice->id,
+                                               .lost = static_cast<std::uint16_t>(rank),
+                                               .place = static_cast<std::uint64_t>(row - neighbours_.memory.data())});
 }
 
-Status Gossip::answer_recall(Piece& piece, const Message& message, std::uint32_t from) {
+Status Gossip::answer_recall(Piece& piece, const to_neighbour::Recall& recall, std::uint32_t from) {
   const auto theirs = neighbours_.all[from].memory;
   const std::size_t bytes = piece.common.size() * sizeof(float);
-  if (!setup_.mends || message.group >= neighbours_.count() || bytes > theirs.size() ||
-      message.place > theirs.size() - bytes || message.place % sizeof(float) != 0)
-    return neighbours_.wrong(*piece.slice, message, 0);
-  if (message.group != from && !graph_.is_lost(message.group)) { // this server does not know of the loss yet
-    early_.push_back(message);
+  if (!setup_.mends || recall.lost >= neighbours_.count() || bytes > theirs.size() ||
+      recall.place > theirs.size() - bytes || recall.place % sizeof(float) != 0)
+    return does_not_fit(recall, neighbours_.all[from].seat, 0);
+  if (recall.lost != from && !graph_.is_lost(recall.lost)) { // this server does not know of the loss yet
+    early_.push_back({number_of(piece), neighbours_.all[from].seat, recall});
     return {};
   }
-  const Outlived& outlived = piece.outlived[message.group];
-  auto* const row = reinterpret_cast<float*>(theirs.data() + message.place);
+  const Outlived& outlived = piece.outlived[recall.lost];
+  auto* const row = reinterpret_cast<float*>(theirs.data() + recall.place);
   if (outlived.learned.empty())
     std::fill_n(row, piece.common.size(), 0.0F);
   else
     std::ranges::copy(outlived.learned, row);
   return neighbours_.tell(
-      from, {.word = Word::recalled, .slice = piece.slice->id, .group = message.group, .version = outlived.version});
+      from, to_neighbour::Recalled{.slice = piece.slice->id, .lost = recall.lost, .version = outlived.version});
 }
 
-Status Gossip::take_recalled(Piece& piece, const Message& message, std::uint32_t from) {
-  if (from != 0 || piece.recalled.empty() || message.group != piece.recalled.front())
-    return neighbours_.wrong(*piece.slice, message, 0);
-  if (const std::uint32_t rank = message.group; rank != neighbours_.rank) {
-    piece.outlived[rank] = {message.version, std::vector<float>(piece.own[1].begin(), piece.own[1].end())};
+Status Gossip::take_recalled(Piece& piece, const to_neighbour::Recalled& recalled, std::uint32_t from) {
+  if (from != 0 || piece.recalled.empty() || recalled.lost != piece.recalled.front())
+    return does_not_fit(recalled, neighbours_.all[from].seat, 0);
+  if (const std::uint32_t rank = recalled.lost; rank != neighbours_.rank) {
+    piece.outlived[rank] = {recalled.version, std::vector<float>(piece.own[1].begin(), piece.own[1].end())};
     for (Link& link : piece.links) std::erase_if(link.lost, [&](const auto& one) { return one.group == rank; });
     mend(piece);
   }
@@ -136,7 +136,7 @@ Status Gossip::take_recalled(Piece& piece, const Message& message, std::uint32_t
   return recall_next(piece);
 }
 
-// Ends the joining, once all answers to `recall` have arrived and each source of each link has sent a part.
+// Ends the joining, once all answers to `Recall` have arrived and each source of each link has sent a part.
 Status Gossip::joined(Piece& piece) {
   if (!piece.joining || !piece.recalled.empty() || !std::ranges::all_of(piece.links, &Link::is_whole)) return {};
   auto* const value =

@@ -59,11 +59,14 @@ Status GradientSums::start(std::size_t which, Version version, std::span<const f
   return rows_[which].start(version);
 }
 
-Status GradientSums::take(std::size_t which, const Message& message) {
-  const auto from = neighbours_.rank_of(message.seat);
-  if (!from || message.word == Word::call)
-    return neighbours_.wrong(rows_[which].slice(), message, rows_[which].number());
-  return rows_[which].hear(message, *from);
+Status GradientSums::take(std::size_t which, std::uint32_t from, const ToNeighbour& message) {
+  RowExchange& row = rows_[which];
+  const auto rank = neighbours_.rank_of(from);
+  const auto refuse = [&](const auto&) { return does_not_fit(message, from, row.number()); };
+  if (!rank) return refuse(message);
+  return dispatch(
+      message, refuse, [&](const to_neighbour::Part& part) { return row.hear(part, *rank); },
+      [&](const to_neighbour::Taken& taken) { return row.hear(taken, *rank); });
 }
 
 const float* GradientSums::take_sum(std::size_t which) {

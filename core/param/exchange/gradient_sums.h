@@ -28,7 +28,7 @@ class GradientSums {
   // Starts an exchange with this group's contributions. They may be overwritten when it returns.
   Status start(std::size_t which, Version, std::span<const float* const> gradients, float weight);
   // Takes a neighbour's message.
-  Status take(std::size_t which, const Message&);
+  Status take(std::size_t which, std::uint32_t from, const ToNeighbour&);
   // True if the sum of all groups is complete.
   bool is_whole(std::size_t which) const { return states_[which] == State::on && rows_[which].is_made(); }
   // Ends the exchange. Returns the sum, which stays until the next start(). Requires: is_whole().

@@ -80,7 +80,7 @@ class GroupSync {
   virtual void amended(std::size_t which) = 0;
 
   // Takes a neighbour's message. Returns join if the caller must start(), over if it must conclude().
-  virtual Result<News> take(std::size_t which, const Message&) = 0;
+  virtual Result<News> take(std::size_t which, std::uint32_t from, const ToNeighbour&) = 0;
 
   // Ends the exchange, or the sections of it that are over: `to` becomes the value `from` with the others' changes.
   // `to` and `from` may be the same.
@@ -110,7 +110,12 @@ class GroupSync {
   // True if changes have arrived that are not in the value: the caller must conclude().
   virtual bool has_news(std::size_t) const { return false; }
   // Returns and forgets the messages that arrived before this server knew of the loss or join that they presuppose.
-  virtual std::vector<Message> early() { return {}; }
+  struct Early {
+    std::size_t which = 0;
+    std::uint32_t from = 0; // seat
+    ToNeighbour message;
+  };
+  virtual std::vector<Early> early() { return {}; }
   // True after begin() in a run that others continued, until take() has completed the values.
   virtual bool is_joining() const { return false; }
   // Asks the others for these values.

@@ -33,9 +33,9 @@ struct Neighbours {
   CodecUse codec; // coding: null if parts are not encoded
   std::uint64_t seed = 0;
   record::Traffic* traffic = nullptr; // counts the encoded bytes
-  // Sends a message. `part`, which may be empty, is a part of this worker's memory: the receiver can read it at the
-  // message's place when the message arrives.
-  std::function<Status(std::uint32_t seat, const Message&, std::span<const std::byte> part)> send;
+  // Sends a message. `part`, which is empty but for `Part`, is a part of this worker's memory: the receiver can read it
+  // at the message's place when the message arrives.
+  std::function<Status(std::uint32_t seat, const ToNeighbour&, std::span<const std::byte> part)> send;
 
   std::uint32_t count() const { return static_cast<std::uint32_t>(all.size()); }
   // The rank of a seat. None: it is this server's, or no neighbour's.
@@ -50,15 +50,16 @@ struct Neighbours {
   std::span<std::byte> take(std::size_t bytes);
   // Takes memory for a row of a slice.
   std::span<float> row(const Slice&);
-  Status tell(std::uint32_t whom, const Message&) const;
-  // Sends `part` of a row, or of the message that it is encoded in.
-  Status send_part(std::uint32_t whom, const Slice&, std::span<const std::byte> part, Message) const;
+  Status tell(std::uint32_t whom, const ToNeighbour&) const;
+  // Sends `part` of a row, or of the message that it is encoded in. Sets the message's slice and place.
+  Status send_part(std::uint32_t whom, const Slice&, std::span<const std::byte> part, to_neighbour::Part) const;
   // The part that a neighbour's message names. Errors: corrupt if it is outside of the neighbour's memory or the slice.
-  Result<std::span<const float>> read(const Slice&, const Message&, std::uint32_t whose) const;
+  Result<std::span<const float>> read(const Slice&, const to_neighbour::Part&, std::uint32_t whose) const;
   // The neighbour's memory from the message's place on, if parts are encoded.
-  Result<std::span<const std::byte>> read_encoded(const Slice&, const Message&, std::uint32_t whose) const;
-  // An error: the message does not fit exchange `number`, in which this server is.
-  Status wrong(const Slice&, const Message&, std::uint64_t number) const;
+  Result<std::span<const std::byte>> read_encoded(const Slice&, const to_neighbour::Part&, std::uint32_t whose) const;
 };
+
+// An error: the message of that seat does not fit the exchange in which this server is.
+Status does_not_fit(const ToNeighbour&, std::uint32_t from, std::uint64_t exchange);
 
 } // namespace dlhost::param

@@ -81,7 +81,7 @@ Result<RowExchange> RowExchange::join(const Neighbours& neighbours, const Slice&
   if (!row.exchange_) return Status::internal("the sync makes no exchange, and names no neighbours to gossip with");
   row.rows_ = std::move(turns);
   for (auto* steps : {&row.steps_, &row.awaited_}) steps->reserve(most_steps * neighbours.count());
-  row.letters_.reserve(most_steps * neighbours.count());
+  row.arrived_.reserve(most_steps * neighbours.count());
   for (auto& parts : row.untaken_) parts.resize(neighbours.count());
   return row;
 }
@@ -91,7 +91,7 @@ void RowExchange::reset() {
   on_ = made_ = false;
   for (auto& parts : untaken_) std::ranges::fill(parts, 0);
   awaited_.clear();
-  letters_.clear();
+  arrived_.clear();
 }
 
 Status RowExchange::start(Version version) {
@@ -164,20 +164,20 @@ Status RowExchange::send(const SyncStep& step) {
     part = encoded;
   }
   return neighbours_->send_part(step.peer, *slice_, part,
-                                {.group = section_,
-                                 .step = step.round,
-                                 .samples = {first, static_cast<std::uint32_t>(count)},
-                                 .version = number_});
+                                {.section = section_,
+                                 .exchange = number_,
+                                 .round = step.round,
+                                 .elements = {first, static_cast<std::uint32_t>(count)}});
 }
 
-Status RowExchange::take(const Message& letter, const SyncStep& step) {
-  if (letter.samples != SampleRange{static_cast<std::uint64_t>(step.first), static_cast<std::uint32_t>(step.count)})
+Status RowExchange::take(const to_neighbour::Part& part, const SyncStep& step) {
+  if (part.elements != SampleRange{static_cast<std::uint64_t>(step.first), static_cast<std::uint32_t>(step.count)})
     return Status::corrupt("server group ", step.peer, " sends another part of slice ", slice_->id, " than is awaited");
   if (coder_) {
-    DLHOST_ASSIGN(const auto bytes, neighbours_->read_encoded(*slice_, letter, step.peer));
+    DLHOST_ASSIGN(const auto bytes, neighbours_->read_encoded(*slice_, part, step.peer));
     return coder_->take(bytes, step, made());
   }
-  DLHOST_ASSIGN(const auto values, neighbours_->read(*slice_, letter, step.peer));
+  DLHOST_ASSIGN(const auto values, neighbours_->read(*slice_, part, step.peer));
   const bool own_is_next = step.act == SyncStep::Act::replace && !steps_.empty() &&
                            steps_.front().act == SyncStep::Act::add && steps_.front().peer == neighbours_->rank &&
                            are_of_one_part(steps_.front(), step);
@@ -192,27 +192,27 @@ Status RowExchange::take(const Message& letter, const SyncStep& step) {
 
 Status RowExchange::go_on() {
   const auto is_here = [&](const SyncStep& step) {
-    return std::ranges::find_if(letters_, [&](const Message& letter) {
-      return letter.version == number_ && letter.seat == neighbours_->all[step.peer].seat && letter.step == step.round;
+    return std::ranges::find_if(arrived_, [&](const Arrived& one) {
+      return one.part.exchange == number_ && one.from == step.peer && one.part.round == step.round;
     });
   };
   for (std::size_t a = 0; a < awaited_.size();) {
     const SyncStep step = awaited_[a];
     const auto found = is_here(step);
-    if (found == letters_.end()) {
+    if (found == arrived_.end()) {
       ++a;
       continue;
     }
-    const Message letter = *found;
-    letters_.erase(found);
+    const to_neighbour::Part part = found->part;
+    arrived_.erase(found);
     awaited_.erase(awaited_.begin() + static_cast<std::ptrdiff_t>(a));
     steps_.clear();
     neighbours_->activity->enter(neighbours_->actor, "arrived", number_);
     exchange_->arrived(step.peer, step.round, steps_);
     neighbours_->activity->leave();
-    DLHOST_TRY(take(letter, step));
+    DLHOST_TRY(take(part, step));
     DLHOST_TRY(neighbours_->tell(step.peer,
-                                 {.word = Word::taken, .slice = slice_->id, .group = section_, .version = number_}));
+                                 to_neighbour::Taken{.slice = slice_->id, .section = section_, .exchange = number_}));
     DLHOST_TRY(follow());
     a = 0; // parts for the new steps may have arrived already
   }
@@ -229,21 +229,22 @@ std::optional<std::uint32_t> RowExchange::first_missing() const {
   return std::nullopt;
 }
 
+Status RowExchange::hear(const to_neighbour::Taken& taken, std::uint32_t from) {
+  std::size_t& untaken = untaken_[taken.exchange % rows_.size()][from];
+  if (taken.exchange > number_ || taken.exchange + rows_.size() <= number_ || untaken == 0)
+    return does_not_fit(taken, neighbours_->all[from].seat, number_);
+  --untaken;
+  return {};
+}
+
 // A rank may be one exchange ahead, because then it has all parts of this rank's last exchange.
-Status RowExchange::hear(const Message& message, std::uint32_t from) {
-  if (message.word == Word::taken) {
-    std::size_t& untaken = untaken_[message.version % rows_.size()][from];
-    if (message.version > number_ || message.version + rows_.size() <= number_ || untaken == 0)
-      return neighbours_->wrong(*slice_, message, number_);
-    --untaken;
-    return {};
-  }
-  const bool is_now = on_ && !made_ && message.version == number_;
-  if (message.word != Word::part || from == neighbours_->rank || (!is_now && message.version != number_ + 1))
-    return neighbours_->wrong(*slice_, message, number_);
-  if (letters_.size() == letters_.capacity())
+Status RowExchange::hear(const to_neighbour::Part& part, std::uint32_t from) {
+  const bool is_now = on_ && !made_ && part.exchange == number_;
+  if (from == neighbours_->rank || (!is_now && part.exchange != number_ + 1))
+    return does_not_fit(part, neighbours_->all[from].seat, number_);
+  if (arrived_.size() == arrived_.capacity())
     return Status::corrupt("more parts of slice ", slice_->id, " come than any sync sends");
-  letters_.push_back(message);
+  arrived_.push_back({from, part});
   return is_now ? go_on() : Status();
 }
 

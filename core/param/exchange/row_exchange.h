@@ -3,8 +3,8 @@
 // part to which rank; this class moves and adds the parts. With a codec, parts are encoded (part_coder.h), and the sum
 // is that of the decoded parts.
 //
-// Neighbours read parts in place, and send `taken` when they have read one. If there are several pairs of rows,
-// exchanges use them by turns, so that the next exchange need not wait for `taken`. Does not allocate after join().
+// Neighbours read parts in place, and send `Taken` when they have read one. If there are several pairs of rows,
+// exchanges use them by turns, so that the next exchange need not wait for `Taken`. Does not allocate after join().
 #pragma once
 
 #include <algorithm>
@@ -53,7 +53,7 @@ class RowExchange {
   bool is_untaken() const { return !is_taken(0) || !is_taken(1); }
   // True if no neighbour reads the rows of the next exchange any more.
   bool has_room() const { return is_taken((number_ + 1) % rows_.size()); }
-  // The first rank whose part or whose `taken` is missing.
+  // The first rank whose part or whose `Taken` is missing.
   std::optional<std::uint32_t> first_missing() const;
   std::span<float> next_begun() const { return rows_[(number_ + 1) % rows_.size()].begun; }
   std::span<float> begun() const { return rows_[turn()].begun; }
@@ -62,8 +62,9 @@ class RowExchange {
   // Starts the next exchange with the elements in next_begun(). `version`: of the slice; the codec's step.
   Status start(Version version);
   void end() { on_ = false; }
-  // Takes `part` of this exchange or the next, or `taken`.
-  Status hear(const Message&, std::uint32_t from);
+  // Takes a part of this exchange or the next. `from`: the sender's rank.
+  Status hear(const to_neighbour::Part&, std::uint32_t from);
+  Status hear(const to_neighbour::Taken&, std::uint32_t from);
 
  private:
   RowExchange(const Neighbours& neighbours, const Slice& slice, std::uint16_t section)
@@ -79,7 +80,7 @@ class RowExchange {
   Status take_own(const SyncStep&);
   // Adds or copies a neighbour's part. If the sync's next step adds this rank's own part there, it does both in one
   // pass.
-  Status take(const Message&, const SyncStep&);
+  Status take(const to_neighbour::Part&, const SyncStep&);
   // Takes all parts that are awaited and have arrived.
   Status go_on();
 
@@ -90,12 +91,16 @@ class RowExchange {
   std::int64_t elements_ = 0;        // in the sync's count
   std::unique_ptr<PartCoder> coder_; // null: parts are not encoded
   std::vector<Rows> rows_;
-  std::array<std::vector<std::size_t>, most_turns> untaken_; // per turn and rank: parts sent without `taken` yet
+  std::array<std::vector<std::size_t>, most_turns> untaken_; // per turn and rank: parts sent without `Taken` yet
   std::uint64_t number_ = 0;
   bool on_ = false, made_ = false;
   std::vector<SyncStep> steps_;   // returned by one call of the sync
   std::vector<SyncStep> awaited_; // steps that wait for neighbours' parts
-  std::vector<Message> letters_;  // parts that no step waits for yet
+  struct Arrived {
+    std::uint32_t from = 0; // rank
+    to_neighbour::Part part;
+  };
+  std::vector<Arrived> arrived_; // parts that no step waits for yet
 };
 
 } // namespace dlhost::param

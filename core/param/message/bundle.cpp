@@ -31,10 +31,10 @@ Result<BundleReader::Entry> BundleReader::next() {
   if (rest_.size() < sizeof prefix + message_bytes) return cut_off();
   std::memcpy(&prefix, rest_.data(), sizeof prefix);
   if (prefix.count > most_enclosed || rest_.size() < Bundle::bytes_of(prefix.count)) return cut_off();
-  Entry letter{.message = rest_.subspan(sizeof prefix, message_bytes), .enclosure = {}};
-  letter.enclosure = {prefix.mirror, prefix.offset, rest_.subspan(sizeof prefix + message_bytes, prefix.count)};
+  Entry entry{.message = rest_.subspan(sizeof prefix, message_bytes), .enclosure = {}};
+  entry.enclosure = {prefix.mirror, prefix.offset, rest_.subspan(sizeof prefix + message_bytes, prefix.count)};
   rest_ = rest_.subspan(Bundle::bytes_of(prefix.count));
-  return letter;
+  return entry;
 }
 
 } // namespace dlhost::param

@@ -1,5 +1,5 @@
 // A bundle goes to a seat of another machine in one piece: messages in order, some with bytes for a mirror there, which
-// are copied before the message is read (mirror.h).
+// are copied before the message is read (remote_copy.h).
 //
 //   each message: number of the mirror, number of bytes, offset in the mirror; 64 bytes of message; the bytes
 #pragma once

@@ -16,12 +16,11 @@ Result<Inbox::Finding> Inbox::open(const BundleReader::Entry& entry, std::uint32
     ++stale_;
     return Finding::dropped;
   }
-  const auto missing = static_cast<std::uint16_t>(message.seat - heard_[from]);
+  const auto missing = static_cast<std::uint16_t>(message.sequence - heard_[from]);
   if (missing > std::numeric_limits<std::uint16_t>::max() / 2) return Finding::dropped; // a repeated message
   if (missing > 0) return Finding::missing;
   ++heard_[from];
   if (!entry.enclosure.bytes.empty()) DLHOST_TRY(copy(entry.enclosure, from));
-  message.seat = static_cast<std::uint16_t>(from);
   return Finding::valid;
 }
 

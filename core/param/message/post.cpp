@@ -106,7 +106,7 @@ Result<std::unique_ptr<Region>> Post::map(std::uint32_t seat, std::string_view k
   return near_->endpoint().map(peer, key);
 }
 
-Status Post::send(std::uint32_t seat, Message message, const Shown& shown) {
+Status Post::send(std::uint32_t seat, const Body& body, const Shown& shown) {
   MachineQueue& way = ways_[machines_.at(seat)];
   if (peers_[seat].lost) return {};
   if (way.outbox.full())
@@ -114,25 +114,24 @@ Status Post::send(std::uint32_t seat, Message message, const Shown& shown) {
                             ")");
   const bool encloses =
       !shown.here.empty() && shown.here.size() <= most_enclosed && !shown.there->shared && shown.there->seat == seat;
-  const bool of_slice = is_far(seat) && is_of_slice(message.word);
-  if (of_slice && message.slice >= way.of_slice.size()) {
-    way.of_slice.resize(std::size_t{message.slice} + 1);
+  const std::optional<SliceId> slice = is_far(seat) ? slice_of(body) : std::nullopt;
+  if (slice && *slice >= way.of_slice.size()) {
+    way.of_slice.resize(std::size_t{*slice} + 1);
     held_.resize(std::max(held_.size(), way.of_slice.size()));
   }
-  message.epoch = epoch_;
-  Outgoing message_out{.seat = seat, .message = message};
+  Outgoing message_out{.seat = seat, .message = {.epoch = epoch_, .body = body}, .slice = slice};
   if (encloses) {
     message_out.enclosure = {shown.there->number, shown.offset, shown.here};
     freight_.of(shown.cargo) += shown.here.size();
   } else if (!shown.here.empty()) {
-    const std::uint64_t put = add_put(way, shown, of_slice ? message.slice : -1);
-    (of_slice ? way.of_slice[message.slice] : way.shows) = put;
+    const std::uint64_t put = add_put(way, shown, slice ? std::int64_t{*slice} : -1);
+    (slice ? way.of_slice[*slice] : way.shows) = put;
   }
-  if (of_slice)
-    message_out.put = way.of_slice[message.slice]; // perhaps a put that was shown with a message to another seat there
-  message_out.behind = of_slice ? way.shows : way.puts.last();
+  if (slice)
+    message_out.put = way.of_slice[*slice]; // perhaps a put that was shown with a message to another seat there
+  message_out.behind = slice ? way.shows : way.puts.last();
   way.outbox.push_back(message_out);
-  if (!is_far(seat)) return flush_letters(way);
+  if (!is_far(seat)) return flush_messages(way);
   way.hurries = way.hurries || hurries(message_out);
   freight_.of(record::Cargo::control) += Bundle::bytes_of(0);
   return flush_puts(way);
@@ -171,7 +170,7 @@ Status Post::flush(bool all) {
   Status first;
   for (MachineQueue& way : ways_) {
     if (!all && !way.hurries && !way.puts.is_waiting()) continue;
-    Status puts = flush_puts(way), queued = flush_letters(way);
+    Status puts = flush_puts(way), queued = flush_messages(way);
     way.hurries = std::ranges::any_of(way.outbox, hurries);
     if (first.ok()) first = puts.ok() ? std::move(queued) : std::move(puts);
   }
@@ -209,12 +208,12 @@ template <class Act> void Post::each_ready(MachineQueue& way, Act act) {
   bool any_held = false;
   for (Outgoing& message_out : way.outbox) {
     if (message_out.packed) continue;
-    const bool of_slice = is_of_slice(message_out.message.word);
-    const bool held = of_slice ? held_[message_out.message.slice] == looks_ : any_held;
+    const auto slice = message_out.slice;
+    const bool held = slice ? held_[*slice] == looks_ : any_held;
     if (!held && may_go(way, message_out) && act(message_out)) continue;
-    if (!of_slice) return; // no message overtakes it
+    if (!slice) return; // no message overtakes it
     any_held = true;
-    held_[message_out.message.slice] = looks_;
+    held_[*slice] = looks_;
   }
 }
 
@@ -224,7 +223,7 @@ std::span<const std::byte> Post::fill(MachineQueue& way, std::span<std::byte> pi
   if (Outgoing& first = way.outbox.front(); !is_far(first.seat)) {
     seat = first.seat;
     first.packed = true;
-    first.message.seat = sent_[first.seat];
+    first.message.sequence = sent_[first.seat];
     write(first.message, bytes);
     std::copy(bytes.begin(), bytes.end(), piece.begin());
     return piece.first(bytes.size());
@@ -238,7 +237,7 @@ std::span<const std::byte> Post::fill(MachineQueue& way, std::span<std::byte> pi
     }
     if (message_out.seat != *seat || !bundle.fits(message_out.enclosure.bytes.size())) return false;
     message_out.packed = true;
-    message_out.message.seat = number++;
+    message_out.message.sequence = number++;
     write(message_out.message, bytes);
     bundle.add(bytes, message_out.enclosure);
     return true;
@@ -248,7 +247,7 @@ std::span<const std::byte> Post::fill(MachineQueue& way, std::span<std::byte> pi
 
 // A message for which the transport has no room holds back the later ones. A message that cannot be sent does not,
 // because the other seats must learn what happened to its receiver.
-Status Post::flush_letters(MachineQueue& way) {
+Status Post::flush_messages(MachineQueue& way) {
   Status first;
   while (!way.outbox.empty()) {
     EndpointBuffers& line = line_to(way.outbox.front().seat); // the same for all seats of a machine

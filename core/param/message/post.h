@@ -42,7 +42,7 @@ namespace dlhost::param {
 class MessageHandler {
  public:
   virtual ~MessageHandler() = default;
-  virtual Status take(const Message&) = 0;
+  virtual Status take(std::uint32_t from, const Body&) = 0;
   // A seat is gone. Returns true if the run continues without it: then messages to it are dropped.
   virtual Result<bool> lose(std::uint32_t) { return false; }
 };
@@ -72,13 +72,14 @@ class Post {
     std::string host_name = {}; // as in Setup
   };
   std::uint32_t seat() const { return seat_; }
-  std::uint32_t epoch() const { return epoch_; }
+  // The most messages that may be under way to one machine.
+  std::size_t credit() const { return ways_.front().outbox.capacity(); }
   Addresses addresses() const;
   Status connect(std::uint32_t seat, const Addresses&);
   // Connects to the new process of a seat that was lost.
   Status reconnect(std::uint32_t seat, const Addresses&);
   // Drops messages to a seat that the run continues without, before the transport reports that it is gone.
-  void forget(std::uint32_t seat) { drop_letters(seat, line_to(seat)); }
+  void forget(std::uint32_t seat) { drop_messages(seat, line_to(seat)); }
   // True if the seat is on another machine.
   bool is_far(std::uint32_t seat) const { return machines_[seat] != machines_[seat_]; }
 
@@ -106,12 +107,12 @@ class Post {
     std::uint64_t offset = 0;
     record::Cargo cargo = record::Cargo::control;
   };
-  // Sends a message: to a seat of this machine at once, to another machine with the next flush. `taken` waits for other
+  // Sends a message: to a seat of this machine at once, to another machine with the next flush. `Taken` waits for other
   // messages or for progress(). The shown bytes are in the mirror when the message arrives.
   // Requires: the shown bytes do not change until the message has arrived; the bytes shown at one place have always the
   // same size, unless all_shown() was true in between.
-  Status send(std::uint32_t seat, Message, const Shown&);
-  Status send(std::uint32_t seat, const Message& message) { return send(seat, message, Shown()); }
+  Status send(std::uint32_t seat, const Body&, const Shown&);
+  Status send(std::uint32_t seat, const Body& body) { return send(seat, body, Shown()); }
   // Copies bytes into a mirror before any message arrives that is sent to its machine from now on.
   // Requires: the bytes do not change, and the mirror lives, until such a message has arrived, or until all_shown().
   Status show(const Shown&);
@@ -135,13 +136,16 @@ class Post {
   struct Outgoing {
     std::uint32_t seat = 0;
     Message message;
-    std::uint64_t put = 0;    // number of the put that it depends on: its own, or the last of its slice; 0: none
-    std::uint64_t behind = 0; // and it depends on all puts up to this number
+    std::optional<SliceId> slice; // it may overtake messages about other slices
+    std::uint64_t put = 0;        // number of the put that it depends on: its own, or the last of its slice; 0: none
+    std::uint64_t behind = 0;     // and it depends on all puts up to this number
     Attachment enclosure;
     bool packed = false; // it is in the piece that is being filled
   };
   // True if a task waits for the message.
-  static bool hurries(const Outgoing& message_out) { return message_out.message.word != Word::taken; }
+  static bool hurries(const Outgoing& message_out) {
+    return !find_message<to_neighbour::Taken>(message_out.message.body);
+  }
   // Messages and puts to one machine.
   struct MachineQueue {
     boost::circular_buffer<Outgoing> outbox;
@@ -167,7 +171,7 @@ class Post {
   EndpointBuffers& line_to(std::uint32_t seat) const { return is_far(seat) ? *far_ : *near_; }
   Result<PeerId> peer(std::uint32_t seat) const;
   Status flush(bool all);
-  Status flush_letters(MachineQueue&);
+  Status flush_messages(MachineQueue&);
   Status flush_puts(MachineQueue&);
   std::uint64_t add_put(MachineQueue&, const Shown&, std::int64_t rank);
   // True if the puts that the message depends on have arrived, or will arrive before it.
@@ -181,11 +185,11 @@ class Post {
   Result<std::size_t> progress_either(Nanoseconds limit, EndpointBuffers*& whose);
   Status deal_with(const Completion&, EndpointBuffers&, MessageHandler&);
   Status hear_gone(std::uint32_t seat, EndpointBuffers&, MessageHandler&);
-  void drop_letters(std::uint32_t seat, EndpointBuffers&);
+  void drop_messages(std::uint32_t seat, EndpointBuffers&);
   Status receive(const Completion&, EndpointBuffers&, MessageHandler&);
   bool is_any_out_of_reach() const; // of the other workers
   Status open_bundle(std::span<const std::byte>, std::uint32_t from, MessageHandler&);
-  Status open_letter(const BundleReader::Entry&, std::uint32_t from, MessageHandler&);
+  Status open_message(const BundleReader::Entry&, std::uint32_t from, MessageHandler&);
   std::uint32_t seat_of(PeerId, const EndpointBuffers&) const; // the number of seats: the peer is unknown
   std::string name_of(std::uint32_t seat) const;               // for error messages
 

@@ -71,7 +71,7 @@ Status Post::hear_gone(std::uint32_t seat, EndpointBuffers& line, MessageHandler
   if (!is_far(seat)) {
     DLHOST_ASSIGN(const bool is_borne, taker.lose(seat));
     if (is_borne) {
-      drop_letters(seat, line);
+      drop_messages(seat, line);
       return {};
     }
   }
@@ -82,7 +82,7 @@ Status Post::hear_gone(std::uint32_t seat, EndpointBuffers& line, MessageHandler
 }
 
 // The transport drops messages that still arrive from the seat.
-void Post::drop_letters(std::uint32_t seat, EndpointBuffers& line) {
+void Post::drop_messages(std::uint32_t seat, EndpointBuffers& line) {
   auto& outbox = ways_[machines_[seat]].outbox;
   const auto left = std::remove_if(outbox.begin(), outbox.end(), [&](const Outgoing& one) { return one.seat == seat; });
   outbox.erase_end(static_cast<std::size_t>(outbox.end() - left));
@@ -96,7 +96,7 @@ Status Post::receive(const Completion& completion, EndpointBuffers& line, Messag
   const std::uint32_t seat = seat_of(completion.peer, line);
   Status status;
   if (seat < peers_.size())
-    status = &line == far_.get() ? open_bundle(bytes, seat, taker) : open_letter({bytes, {}}, seat, taker);
+    status = &line == far_.get() ? open_bundle(bytes, seat, taker) : open_message({bytes, {}}, seat, taker);
   else if (!is_any_out_of_reach()) // else of a worker that died before this one, which joins the run, could connect
     status = Status::corrupt("a message from an unknown peer has arrived at seat ", seat_);
   DLHOST_TRY(line.empty_room(completion.cookie));
@@ -113,17 +113,17 @@ Status Post::open_bundle(std::span<const std::byte> bytes, std::uint32_t from, M
   Status first;
   for (BundleReader reader(bytes); !reader.at_end();) {
     DLHOST_ASSIGN(const auto message_out, reader.next());
-    Status status = open_letter(message_out, from, taker);
+    Status status = open_message(message_out, from, taker);
     if (first.ok()) first = std::move(status);
   }
   return first;
 }
 
-Status Post::open_letter(const BundleReader::Entry& entry, std::uint32_t from, MessageHandler& taker) {
+Status Post::open_message(const BundleReader::Entry& entry, std::uint32_t from, MessageHandler& taker) {
   Message message;
   DLHOST_ASSIGN(const auto finding, inbox_.open(entry, from, message));
   if (finding == Inbox::Finding::dropped) return {};
-  if (finding == Inbox::Finding::valid) return taker.take(message);
+  if (finding == Inbox::Finding::valid) return taker.take(from, message.body);
   gone_.push_back(from);
   return Status::gone(name_of(from), " is out of reach: messages from it were lost on the way to worker ", seat_);
 }

@@ -32,17 +32,22 @@ class Answers {
   // From now on, the ledger is on the disk before an answer lets its receiver save a value.
   void keep(Ledger* ledger) { ledger_ = ledger; }
 
-  // Sends `value`, `seen` or `settled` about the newest version. From then on the worker reads it, but for `settled`.
-  Status answer(SliceVersions&, std::size_t contributor, Word);
-  // Takes `attest`: the run's leader stores the ledger's head in a checkpoint.
+  // Sends the newest version. From then on the worker reads it.
+  Status answer_get(SliceVersions&, std::size_t contributor);
+  Status answer_look(SliceVersions&, std::size_t contributor);
+  // Says that the worker may write its memory again.
+  Status answer_settle(const SliceVersions&, std::size_t contributor);
+  // Takes `Attest`: the run's leader stores the ledger's head in a checkpoint.
   // Errors: corrupt if the sender is not the leader, or there is no ledger.
-  Status attest(const Message&);
+  Status attest(std::uint32_t from);
   // Shows the histories and the rows of exchanges to a seat that is about to save them.
   Status show_kept(const SliceVersions&, std::uint32_t seat);
   // Writes the ledger to the disk, if there is one.
   Status sync_ledger() { return ledger_ ? ledger_->sync() : Status(); }
 
  private:
+  Status send_value(SliceVersions&, std::size_t contributor, const Body&);
+
   const Setup setup_;
   Ledger* ledger_ = nullptr;
 };

@@ -39,29 +39,24 @@ SliceState Chooser::state(std::uint32_t group) {
           .own = own_};
 }
 
-Status Chooser::take(const Message& message) {
-  if (message.word == Word::complete) {
-    if (message.seat == leading_seat) return complete();
-    return Status::corrupt("seat ", message.seat,
-                           " requests a pause of all workers, which only the run's leader may do");
-  }
-  DLHOST_TRY(contributor(message, setup_.clients).status());
-  if (message.word == Word::leave && !setup_.clients.is_led_by(message.seat, message.group))
-    return Status::corrupt("seat ", message.seat, " reports the last step of group ", message.group,
-                           ", which it does not lead");
-  const std::uint32_t group = message.group - setup_.clients.first;
-  return message.word == Word::leave ? leave(group) : update(group, message);
+Status Chooser::take(std::uint32_t from, const ToChooser& message) {
+  return dispatch(
+      message, [&](const to_chooser::Whole& whole) { return update(whole); },
+      [&](const to_chooser::Leave& last) { return leave(from, last.worker); },
+      [&](const to_chooser::Complete&) { return complete(from); });
 }
 
-Status Chooser::update(std::uint32_t which, const Message& message) {
+Status Chooser::update(const to_chooser::Whole& message) {
+  DLHOST_TRY(contributor(message.worker, setup_.clients).status());
+  const std::uint32_t which = message.worker.group - setup_.clients.first;
   Group& group = groups_[which];
   if (message.step < group.next) return {}; // a repeated message
-  group.based_on = group.here == 0 ? message.version : std::min(group.based_on, message.version);
+  group.based_on = group.here == 0 ? message.based_on : std::min(group.based_on, message.based_on);
   if (++group.here < setup_.clients.workers) return {};
   group.here = 0;
   group.next = message.step + 1;
   ++arrivals_.came;
-  const Contribution arrived{.who = message.identity(), .based_on = group.based_on};
+  const Contribution arrived{.who = message.identity(setup_.epoch), .based_on = group.based_on};
   setup_.activity->enter(setup_.actor, "on_update", message.step);
   SliceState state = this->state(which);
   const UpdateVerdict verdict = setup_.consistency->on_update(state, arrived);
@@ -69,7 +64,11 @@ Status Chooser::update(std::uint32_t which, const Message& message) {
   return decide(&arrived, verdict);
 }
 
-Status Chooser::leave(std::uint32_t which) {
+Status Chooser::leave(std::uint32_t from, WorkerId worker) {
+  DLHOST_TRY(contributor(worker, setup_.clients).status());
+  if (!setup_.clients.is_led_by(from, worker.group))
+    return Status::corrupt("seat ", from, " reports the last step of group ", worker.group, ", which it does not lead");
+  const std::uint32_t which = worker.group - setup_.clients.first;
   Group& group = groups_[which];
   if (group.in == 0 || --group.in > 0) return {};
   SliceState state = this->state(which);
@@ -99,7 +98,7 @@ Status Chooser::decide(const Contribution* arrived, const UpdateVerdict& verdict
   case UpdateVerdict::Act::drop:
     if (!arrived) return {};
     ++arrivals_.late;
-    return tell(*arrived, {.word = Word::dropped});
+    return tell(*arrived, to_server::Dropped());
   case UpdateVerdict::Act::fold:
     if (!arrived) return Status::internal("the consistency handler folds in a contribution that has not arrived");
     if (verdict.late) ++arrivals_.late;
@@ -108,12 +107,10 @@ Status Chooser::decide(const Contribution* arrived, const UpdateVerdict& verdict
   return {};
 }
 
-// Sends the message to all servers, once for each worker of the group.
-Status Chooser::tell(const Contribution& of, Message message) {
-  message.group = of.who.group;
+template <class Type> Status Chooser::tell(const Contribution& of, Type message) {
   message.step = of.who.step;
   for (std::uint32_t rank = 0; rank < setup_.clients.workers; ++rank) {
-    message.rank = static_cast<std::uint16_t>(rank);
+    message.worker = {of.who.group, static_cast<std::uint16_t>(rank)};
     DLHOST_TRY(setup_.tell(message));
   }
   return {};
@@ -121,40 +118,40 @@ Status Chooser::tell(const Contribution& of, Message message) {
 
 Status Chooser::fold(const Contribution& one, float weight) {
   folded_ += weight;
-  return tell(one, {.word = Word::folded, .rate = static_cast<double>(weight)});
+  return tell(one, to_server::Folded{.weight = weight});
 }
 
 // Tells the leader from which step on each group repeats its steps if a worker dies: held contributions would be lost.
 Status Chooser::say_what_is_undecided() {
   for (std::size_t group = 0; group < groups_.size(); ++group) {
-    Message from{.word = Word::undecided, .step = groups_[group].next};
-    from.group = static_cast<std::uint16_t>(setup_.clients.first + group);
+    to_worker::Undecided undecided{.group = static_cast<std::uint16_t>(setup_.clients.first + group),
+                                   .first = groups_[group].next};
     for (const Contribution& held : held_)
-      if (held.who.group == from.group) from.step = std::min(from.step, held.who.step);
-    DLHOST_TRY(setup_.answer(from));
+      if (held.who.group == undecided.group) undecided.first = std::min(undecided.first, held.who.step);
+    DLHOST_TRY(setup_.answer(undecided));
   }
   return {};
 }
 
 // Servers get the align message after all decisions made so far.
-Status Chooser::complete() {
+Status Chooser::complete(std::uint32_t from) {
+  if (from != leading_seat)
+    return Status::corrupt("seat ", from, " requests a pause of all workers, which only the run's leader may do");
   if (!setup_.consistency->traits().folds) return say_what_is_undecided();
   SliceState state = this->state(0);
   const float weight = setup_.consistency->weight_at_pause(state);
   for (const Contribution& held : held_) DLHOST_TRY(fold(held, 1));
   held_.clear();
   folded_ = 0;
-  return setup_.tell({.word = Word::align, .rate = static_cast<double>(weight)});
+  return setup_.tell(to_server::Align{.weight = weight});
 }
 
 Status Chooser::choose(std::span<const Contribution> chosen, const UpdateVerdict& verdict) {
   const auto count = static_cast<std::uint32_t>(chosen.size()) * setup_.clients.workers;
   for (const Contribution& one : chosen)
-    DLHOST_TRY(tell(one, {.word = Word::chosen,
-                          .samples = {0, count},
-                          .version = version_,
-                          .rate = static_cast<double>(verdict.weight),
-                          .factor = verdict.rate_factor}));
+    DLHOST_TRY(tell(
+        one, to_server::Chosen{
+                 .version = version_, .count = count, .rate_factor = verdict.rate_factor, .weight = verdict.weight}));
   ++version_;
   folded_ = 0;
   return {};

@@ -25,13 +25,13 @@ class Chooser {
     Consistency* consistency = nullptr;
     const plugin::Actor* actor = nullptr;
     plugin::Activity* activity = nullptr;
-    std::function<Status(const Message&)> tell;   // all servers
-    std::function<Status(const Message&)> answer; // the run's leader
+    std::uint32_t epoch = 0;                                   // the attempt of the run
+    std::function<Status(const ToServer&)> tell;               // all servers
+    std::function<Status(const to_worker::Undecided&)> answer; // the run's leader
   };
   explicit Chooser(Setup);
 
-  // Takes `whole`, `leave` or `complete`.
-  Status take(const Message&);
+  Status take(std::uint32_t from, const ToChooser&);
   void begin(const StartPoint&);
 
   // Counts steps of groups.
@@ -47,13 +47,14 @@ class Chooser {
   };
 
   SliceState state(std::uint32_t group);
-  Status update(std::uint32_t which, const Message&);
-  Status leave(std::uint32_t which);
-  Status tell(const Contribution&, Message);
+  Status update(const to_chooser::Whole&);
+  Status leave(std::uint32_t from, WorkerId);
+  // Tells all servers about each worker of a group: `Type` names the worker and the group's step.
+  template <class Type> Status tell(const Contribution&, Type);
   Status decide(const Contribution* arrived, const UpdateVerdict&);
   Status choose(std::span<const Contribution>, const UpdateVerdict&);
   Status fold(const Contribution&, float weight);
-  Status complete();
+  Status complete(std::uint32_t from);
   Status say_what_is_undecided();
 
   Setup setup_;

@@ -10,10 +10,10 @@ Contributors::Contributors(std::vector<Contributor> all, std::uint32_t groups)
                                      .workers = static_cast<std::uint32_t>(all_.size() / groups)},
       makes_steps_(all_.size(), true), makers_(static_cast<std::uint32_t>(all_.size())) {}
 
-Result<std::size_t> Contributors::leaver_of(const Message& message) const {
-  DLHOST_ASSIGN(const std::size_t index, index_of(message));
-  if (!clients_.is_led_by(message.seat, message.group))
-    return Status::corrupt("seat ", message.seat, " sends 'leave' for group ", message.group,
+Result<std::size_t> Contributors::leaver_of(std::uint32_t from, const to_server::Leave& message) const {
+  DLHOST_ASSIGN(const std::size_t index, index_of(message.worker));
+  if (!clients_.is_led_by(from, message.worker.group))
+    return Status::corrupt("seat ", from, " sends 'Leave' for group ", message.worker.group,
                            ", which it does not lead");
   return index;
 }

@@ -48,14 +48,14 @@ class Contributors {
   std::size_t machines() const { return 1 + std::ranges::max(all_, {}, &Contributor::machine).machine; }
 
   // The index of the worker that a message names. Errors: corrupt if the worker is no contributor.
-  Result<std::size_t> index_of(const Message& message) const { return contributor(message, clients_); }
+  Result<std::size_t> index_of(WorkerId worker) const { return contributor(worker, clients_); }
   std::size_t index_of(std::size_t number) const { return number - clients_.first_contributor(); }
   std::size_t number_of(std::size_t index) const { return clients_.first_contributor() + index; }
   // The contribution's name in the ledger.
   Ledger::Part part_of(const Received& received) const { return {number_of(received.contributor), received.step()}; }
 
-  // The index of the worker that a `leave` names. Errors: corrupt if the sender does not lead the worker's group.
-  Result<std::size_t> leaver_of(const Message&) const;
+  // The index of the worker that `Leave` names. Errors: corrupt if the sender does not lead the worker's group.
+  Result<std::size_t> leaver_of(std::uint32_t from, const to_server::Leave&) const;
   // The worker makes no more steps.
   void leave(std::size_t index);
   bool makes_steps(std::size_t index) const { return makes_steps_[index]; }

@@ -11,9 +11,9 @@
 
 namespace dlhost::param {
 
-using Send = std::function<Status(std::uint32_t seat, const Message&)>;
+using Send = std::function<Status(std::uint32_t seat, const Body&)>;
 // Sends a message, and before it a part of the masters, to a seat of another machine.
-using SendWith = std::function<Status(std::uint32_t seat, const Message&, std::span<const std::byte> params)>;
+using SendWith = std::function<Status(std::uint32_t seat, const Body&, std::span<const std::byte> params)>;
 // Shows a part of the masters to a seat of any machine.
 using Show = std::function<Status(std::uint32_t seat, std::span<const std::byte> part, record::Cargo)>;
 // Shows a part of this worker's memory.

@@ -159,59 +159,53 @@ Status Shard::keep_ledger(std::unique_ptr<LogFile> file, std::uint32_t server, c
   return ledger_->begin(beginning, before);
 }
 
-Result<Shard::Owned*> Shard::find(const Message& message) {
-  if (message.slice >= owned_by_slice_.size() || owned_by_slice_[message.slice] == not_owned)
-    return Status::corrupt("server ", setup_.server, " was asked for slice ", message.slice, ", which it does not own");
-  return &owned_[owned_by_slice_[message.slice]];
+Result<Shard::Owned*> Shard::find(SliceId slice) {
+  if (slice >= owned_by_slice_.size() || owned_by_slice_[slice] == not_owned)
+    return Status::corrupt("server ", setup_.server, " was asked for slice ", slice, ", which it does not own");
+  return &owned_[owned_by_slice_[slice]];
 }
 
-Status Shard::take(const Message& message) {
-  switch (message.word) {
-  case Word::leave: return leave(message);
-  case Word::chosen: return choose(message);
-  case Word::dropped:
-  case Word::folded: return hear_late(message);
-  case Word::norm: return hear_norm(message);
-  case Word::sums: return hear_sums(message);
-  case Word::attest: return answers_.attest(message);
-  default: break;
-  }
-  if (message.word == Word::align && message.version == 0) return align(message);
-  DLHOST_ASSIGN(Owned* const owned, find(message));
-  switch (message.word) {
-  case Word::update: return update(*owned, message);
-  case Word::call:
-  case Word::part:
-  case Word::taken:
-  case Word::recall:
-  case Word::recalled: return hear_neighbour(*owned, message);
-  case Word::align: return exchange_->align_through(owned->which, message);
-  default: return owned->requests->take(message);
-  }
+Status Shard::take(std::uint32_t from, const ToServer& message) {
+  return std::visit([&](const auto& one) { return take_one(from, one); }, message);
 }
 
-Status Shard::update(Owned& owned, const Message& message) {
-  DLHOST_ASSIGN(const std::size_t contributor, contributors_.index_of(message));
-  if (message.step < owned.decisions->arrived(contributor)) {
+Status Shard::take(std::uint32_t from, const ToNeighbour& message) {
+  const SliceId slice = std::visit([](const auto& one) { return one.slice; }, message);
+  DLHOST_ASSIGN(Owned* const owned, find(slice));
+  if (!sums_) return exchange_->take(owned->which, from, message);
+  DLHOST_TRY(sums_->take(owned->which, from, message));
+  return sum_up(*owned);
+}
+
+Status Shard::take_one(std::uint32_t, const to_server::Update& update) {
+  DLHOST_ASSIGN(Owned* const owned, find(update.slice));
+  DLHOST_ASSIGN(const std::size_t contributor, contributors_.index_of(update.worker));
+  if (update.step < owned->decisions->arrived(contributor)) {
     ++repeated_;
     return {};
   }
-  DLHOST_ASSIGN(const auto bytes, owned.maker->find(message, contributor));
-  const Received arrived{.contribution = {.kind = message.contribution,
-                                          .who = message.identity(),
-                                          .based_on = message.version,
-                                          .elements = owned.versions.slice().count,
+  DLHOST_ASSIGN(const auto bytes, owned->maker->find(update, contributor));
+  const Received arrived{.contribution = {.kind = update.kind,
+                                          .who = update.identity(setup_.epoch),
+                                          .based_on = update.based_on,
+                                          .elements = owned->versions.slice().count,
                                           .bytes = bytes},
                          .contributor = contributor,
-                         .rate = message.rate};
-  DLHOST_ASSIGN(const auto outcome, owned.decisions->take(arrived));
-  return go_on(owned, &arrived, outcome);
+                         .rate = update.rate};
+  DLHOST_ASSIGN(const auto outcome, owned->decisions->take(arrived));
+  return go_on(*owned, &arrived, outcome);
+}
+
+template <class Request> Status Shard::request(const Request& request) {
+  DLHOST_ASSIGN(Owned* const owned, find(request.slice));
+  return owned->requests->take(request);
 }
 
 // A version may be complete without this worker: the handler decides again for each slice.
-Status Shard::leave(const Message& message) {
-  DLHOST_ASSIGN(const std::size_t contributor, contributors_.leaver_of(message));
-  if (traits_.by_step) return {};
+Status Shard::take_one(std::uint32_t from, const to_server::Leave& message) {
+  DLHOST_ASSIGN(const std::size_t contributor, contributors_.leaver_of(from, message));
+  if (traits_.by_step)
+    return Status::corrupt("seat ", from, " sends 'Leave' to a server, but the chooser counts the workers");
   contributors_.leave(contributor);
   if (contributors_.makers() == 0) return {};
   for (Owned& owned : owned_) {
@@ -222,26 +216,41 @@ Status Shard::leave(const Message& message) {
   return {};
 }
 
-Status Shard::choose(const Message& message) {
-  DLHOST_ASSIGN(const std::size_t contributor, contributors_.index_of(message));
-  if (!is_of_chooser(message))
-    return Status::corrupt("seat ", message.seat, " chooses contributions, which only the chooser may");
+Status Shard::take_one(std::uint32_t from, const to_server::Chosen& message) {
+  DLHOST_ASSIGN(const std::size_t contributor, contributors_.index_of(message.worker));
+  if (!is_of_chooser(from)) return Status::corrupt("seat ", from, " chooses contributions, which only the chooser may");
   DLHOST_ASSIGN(const bool whole, choices_->choose(message, contributor));
   if (!whole) return {};
   for (Owned& owned : owned_) DLHOST_TRY(apply_chosen(owned));
   return {};
 }
 
-Status Shard::hear_late(const Message& message) {
-  DLHOST_ASSIGN(const std::size_t contributor, contributors_.index_of(message));
-  const bool folds = message.word == Word::folded;
-  if (!is_of_chooser(message) || (folds && !(traits_.folds && message.rate > 0)))
-    return Status::corrupt("a message reports worker ", message.rank, " of group ", message.group,
-                           " as late: only the chooser may, and it may fold only under a handler that folds");
-  choices_->forget(contributor, message.step + 1, folds ? static_cast<float>(message.rate) : 0);
-  if (ledger_ && !folds) DLHOST_TRY(ledger_->dropped({contributors_.number_of(contributor), message.step}));
+Result<std::size_t> Shard::late(std::uint32_t from, WorkerId worker) const {
+  DLHOST_ASSIGN(const std::size_t contributor, contributors_.index_of(worker));
+  if (is_of_chooser(from)) return contributor;
+  return Status::corrupt("seat ", from, " reports worker ", worker.rank, " of group ", worker.group,
+                         " as late, which only the chooser may");
+}
+
+Status Shard::take_one(std::uint32_t from, const to_server::Dropped& message) {
+  DLHOST_ASSIGN(const std::size_t contributor, late(from, message.worker));
+  choices_->forget(contributor, message.step + 1, 0);
+  if (ledger_) DLHOST_TRY(ledger_->dropped({contributors_.number_of(contributor), message.step}));
+  for (Owned& owned : owned_) owned.versions.contain(contributor, choices_->forgotten(contributor));
+  return go_on_late(contributor, false);
+}
+
+Status Shard::take_one(std::uint32_t from, const to_server::Folded& message) {
+  DLHOST_ASSIGN(const std::size_t contributor, late(from, message.worker));
+  if (!traits_.folds || !(message.weight > 0))
+    return Status::corrupt("the chooser folds in a contribution with weight ", message.weight,
+                           ": the weight is positive, and the handler must fold");
+  choices_->forget(contributor, message.step + 1, message.weight);
+  return go_on_late(contributor, true);
+}
+
+Status Shard::go_on_late(std::size_t contributor, bool folds) {
   for (Owned& owned : owned_) {
-    if (!folds) owned.versions.contain(contributor, choices_->forgotten(contributor));
     DLHOST_TRY(owned.decisions->take_late(contributor, folds));
     owned.requests->wait_for_none(contributor); // the version it waits for is made without it
     DLHOST_TRY(owned.requests->answer_gets());
@@ -249,22 +258,21 @@ Status Shard::hear_late(const Message& message) {
   return {};
 }
 
-Status Shard::hear_neighbour(Owned& owned, const Message& message) {
-  if (!sums_) return exchange_->take(owned.which, message);
-  DLHOST_TRY(sums_->take(owned.which, message));
-  return sum_up(owned);
-}
-
 // Requires: all workers pause, and all their updates have arrived.
-Status Shard::align(const Message& message) {
-  if (message.seat != leading_seat && !is_of_chooser(message))
-    return Status::corrupt("seat ", message.seat, " sends 'align', which only the run's leader and the chooser may");
+Status Shard::take_one(std::uint32_t from, const to_server::Align& message) {
+  if (from != leading_seat && !is_of_chooser(from))
+    return Status::corrupt("seat ", from, " sends 'Align', which only the run's leader and the chooser may");
   for (Owned& owned : owned_) {
     if (owned.maker->has_folded())
-      DLHOST_TRY(amend(owned, choices_ ? static_cast<float>(message.rate) : owned.decisions->weight_at_pause()));
+      DLHOST_TRY(amend(owned, choices_ ? message.weight : owned.decisions->weight_at_pause()));
     DLHOST_TRY(exchange_->align(owned.which));
   }
   return exchange_->say_aligned();
+}
+
+Status Shard::take_one(std::uint32_t from, const to_server::AlignThrough& message) {
+  DLHOST_ASSIGN(Owned* const owned, find(message.slice));
+  return exchange_->align_through(owned->which, from, message);
 }
 
 Status Shard::join(std::uint32_t number) { return exchange_->join(number); }

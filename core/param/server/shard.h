@@ -59,6 +59,7 @@ namespace dlhost::param {
 struct ShardSetup {
   std::uint32_t server = 0; // its number in its group
   std::uint32_t machine = 0;
+  std::uint32_t epoch = 0;          // the attempt of the run
   std::vector<std::uint32_t> seats; // of the group's servers
   const Slices* slices = nullptr;
   const Masters* masters = nullptr;      // of its group; it writes its own slices
@@ -85,15 +86,16 @@ class Shard {
  public:
   static Result<std::unique_ptr<Shard>> make(ShardSetup);
 
-  // Takes a message. Errors: corrupt if it is invalid; internal if the handler breaks its contract.
-  Status take(const Message&);
+  // Errors: corrupt if the message is invalid; internal if the handler breaks its contract.
+  Status take(std::uint32_t from, const ToServer&);
+  Status take(std::uint32_t from, const ToNeighbour&);
   // Starts with the values that are in the masters.
   void begin(const StartPoint&);
   // From now on, the ledger records the contributions of each version.
   // `server`: its number among the servers of all groups. `before`: the text that is in the file already.
   Status keep_ledger(std::unique_ptr<LogFile>, std::uint32_t server, const StartPoint&, std::string_view before = {});
 
-  // Joins a run that the other groups have continued: asks them for the values, and sends `joined` to the run's leader
+  // Joins a run that the other groups have continued: asks them for the values, and sends `Joined` to the run's leader
   // when it has them. `number`: as in Joining.
   Status join(std::uint32_t number);
   // The server group `rank` is lost; new processes have replaced it.
@@ -134,18 +136,27 @@ class Shard {
   Status make_exchange(std::span<const Slice* const> owned);
   Status own(const Slice&, const Updater::Rule&);
   Status make_room();
-  bool is_of_chooser(const Message& message) const { return choices_ && message.seat == setup_.seats.front(); }
-  Result<Owned*> find(const Message&);
+  bool is_of_chooser(std::uint32_t from) const { return choices_ && from == setup_.seats.front(); }
+  Result<Owned*> find(SliceId);
 
-  Status update(Owned&, const Message&);
-  Status leave(const Message&);
-  Status choose(const Message&);
-  // Takes `dropped` or `folded`: for updates of that step that have arrived, and for those still to come.
-  Status hear_late(const Message&);
-  Status hear_norm(const Message&);
-  Status hear_sums(const Message&);
-  Status hear_neighbour(Owned&, const Message&);
-  Status align(const Message&);
+  Status take_one(std::uint32_t from, const to_server::Update&);
+  Status take_one(std::uint32_t, const to_server::Get& get) { return request(get); }
+  Status take_one(std::uint32_t, const to_server::Look& look) { return request(look); }
+  Status take_one(std::uint32_t, const to_server::Settle& settle) { return request(settle); }
+  Status take_one(std::uint32_t from, const to_server::Chosen&);
+  Status take_one(std::uint32_t from, const to_server::Dropped&);
+  Status take_one(std::uint32_t from, const to_server::Folded&);
+  Status take_one(std::uint32_t from, const to_server::Norm&);
+  Status take_one(std::uint32_t from, const to_server::Sum&);
+  Status take_one(std::uint32_t from, const to_server::Leave&);
+  Status take_one(std::uint32_t from, const to_server::Align&);
+  Status take_one(std::uint32_t from, const to_server::AlignThrough&);
+  Status take_one(std::uint32_t from, const to_server::Attest&) { return answers_.attest(from); }
+  template <class Request> Status request(const Request&);
+  // Errors: corrupt if the sender is not the chooser.
+  Result<std::size_t> late(std::uint32_t from, WorkerId) const;
+  // A step of the contributor is late: its updates may have arrived, or be still to come.
+  Status go_on_late(std::size_t contributor, bool folds);
 
   // Continues after a decision about `arrived`; null: about held contributions.
   Status go_on(Owned&, const Received* arrived, SliceDecisions::Outcome);

@@ -36,9 +36,9 @@ Status Shard::make_of_sum(Owned& owned) {
   return clip();
 }
 
-Status Shard::hear_norm(const Message& message) {
-  if (!norm_) return Status::corrupt("a norm from seat ", message.seat, ", which is not expected");
-  DLHOST_TRY(norm_->take(message));
+Status Shard::take_one(std::uint32_t from, const to_server::Norm& norm) {
+  if (!norm_) return Status::corrupt("a norm from seat ", from, ", which is not expected");
+  DLHOST_TRY(norm_->take(from, norm));
   return clip();
 }
 
@@ -58,7 +58,7 @@ Status Shard::say_sums(Owned& owned) {
   return apply_summed(owned);
 }
 
-Status Shard::hear_sums(const Message& message) {
+Status Shard::take_one(std::uint32_t from, const to_server::Sum& message) {
   if (message.slice >= setup_.slices->size()) return Status::corrupt("slice ", message.slice, ", which does not exist");
   const auto pieces = setup_.slices->of((*setup_.slices)[message.slice].param);
   const auto own = std::ranges::find(pieces, setup_.server, &Slice::server);
@@ -66,7 +66,7 @@ Status Shard::hear_sums(const Message& message) {
     return Status::corrupt("sums of slice ", message.slice, ", but this server has no slice of its param");
   Owned& owned = owned_[owned_by_slice_[own->id]];
   if (!owned.sums) return Status::corrupt("sums of slice ", message.slice, ", but the updater needs none");
-  DLHOST_TRY(owned.sums->take(message));
+  DLHOST_TRY(owned.sums->take(from, message));
   return apply_summed(owned);
 }
 

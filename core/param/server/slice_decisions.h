@@ -55,9 +55,9 @@ class SliceDecisions {
   // Requires: steps are chosen.
   Status take_late(std::size_t contributor, bool folds);
 
-  // The handler's verdict on a `get`.
+  // The handler's verdict on a `Get`.
   GetVerdict on_get(std::size_t contributor, Version at_least);
-  // True if the chooser has not decided yet about an update of this worker. Until then a `get` of the worker is not
+  // True if the chooser has not decided yet about an update of this worker. Until then a `Get` of the worker is not
   // answered, even if the version that it asks for exists: after the answer the worker would overwrite the gradient.
   // This also bounds the number of held updates when the chooser is slow. False if steps are not chosen.
   bool is_undecided(std::size_t contributor) const;

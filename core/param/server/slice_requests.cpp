@@ -9,20 +9,16 @@ SliceRequests::SliceRequests(const Setup& setup) : setup_(setup) {
   asks_.reserve(3 * setup.contributors->size()); // of each: a look, a settle after a step, a settle before a pause
 }
 
-Status SliceRequests::take(const Message& message) {
-  DLHOST_ASSIGN(const std::size_t contributor, setup_.contributors->index_of(message));
-  return message.word == Word::get ? get(contributor, message) : ask(contributor, message);
-}
-
-// A get also means that the worker no longer reads the version before.
-Status SliceRequests::get(std::size_t contributor, const Message& message) {
+// The worker no longer reads the version before.
+Status SliceRequests::take(const to_server::Get& message) {
+  DLHOST_ASSIGN(const std::size_t contributor, setup_.contributors->index_of(message.worker));
   if (std::ranges::find(gets_, contributor, &Get::contributor) != gets_.end())
-    return Status::corrupt("worker ", message.rank, " of group ", message.group, " asks twice for slice ",
+    return Status::corrupt("worker ", message.worker.rank, " of group ", message.worker.group, " asks twice for slice ",
                            message.slice);
   setup_.versions->unpin(contributor);
   // A worker whose step was dropped must not wait for a version without it: perhaps no other worker makes that version.
   const bool late = setup_.choices && setup_.choices->is_late(contributor, message.step);
-  gets_.push_back({contributor, late ? 0 : message.version});
+  gets_.push_back({contributor, late ? 0 : message.at_least});
   return answer_gets();
 }
 
@@ -43,7 +39,7 @@ Status SliceRequests::answer_gets() {
     }
     DLHOST_TRY(is_fresh(get.contributor));
     gets_.erase(gets_.begin() + static_cast<std::ptrdiff_t>(g));
-    DLHOST_TRY(setup_.answers->answer(*setup_.versions, get.contributor, Word::value));
+    DLHOST_TRY(setup_.answers->answer_get(*setup_.versions, get.contributor));
   }
   return {};
 }
@@ -62,12 +58,17 @@ Status SliceRequests::is_fresh(std::size_t contributor) const {
   return {};
 }
 
-Status SliceRequests::ask(std::size_t contributor, const Message& message) {
-  const Ask ask{contributor, message.word, message.version};
+Status SliceRequests::take(const to_server::Look& message) { return ask(message.worker, true, 0); }
+
+Status SliceRequests::take(const to_server::Settle& message) { return ask(message.worker, false, message.at_least); }
+
+Status SliceRequests::ask(WorkerId from, bool looks, Version at_least) {
+  DLHOST_ASSIGN(const std::size_t contributor, setup_.contributors->index_of(from));
+  const Ask ask{contributor, looks, at_least};
   if (is_settled(ask)) return answer(ask);
   if (asks_.size() == asks_.capacity())
-    return Status::corrupt("worker ", message.rank, " of group ", message.group,
-                           " has too many open requests for slice ", message.slice);
+    return Status::corrupt("worker ", from.rank, " of group ", from.group, " has too many open requests for slice ",
+                           setup_.versions->slice().id);
   asks_.push_back(ask);
   return {};
 }
@@ -75,12 +76,12 @@ Status SliceRequests::ask(std::size_t contributor, const Message& message) {
 // While the result of an exchange waits to become the value, contributions are due, so the first test includes this.
 bool SliceRequests::is_settled(const Ask& ask) const {
   if (setup_.maker->is_due() || setup_.versions->newest() < ask.at_least) return false;
-  return ask.word != Word::look || !setup_.sync || !setup_.sync->is_on(setup_.which);
+  return !ask.looks || !setup_.sync || !setup_.sync->is_on(setup_.which);
 }
 
 Status SliceRequests::answer(const Ask& ask) {
-  return setup_.answers->answer(*setup_.versions, ask.contributor,
-                                ask.word == Word::settle ? Word::settled : Word::seen);
+  return ask.looks ? setup_.answers->answer_look(*setup_.versions, ask.contributor)
+                   : setup_.answers->answer_settle(*setup_.versions, ask.contributor);
 }
 
 Status SliceRequests::answer_settled() {

@@ -1,9 +1,9 @@
 // The open requests of workers for one slice, and when they are answered:
 //
-//   get     `value`    the consistency handler serves it; the chooser has decided about the worker's last update; and
-//                      no exchange in step is on
-//   look    `seen`     no contribution is due and no exchange is on; the version exists
-//   settle  `settled`  no contribution is due; the version exists
+//   Get     Value    the consistency handler serves it; the chooser has decided about the worker's last update; and no
+//                    exchange in step is on
+//   Look    Seen     no contribution is due and no exchange is on
+//   Settle  Settled  no contribution is due; the version exists
 //
 // Owns: the requests. Thread: the server's. Does not allocate after construction, except for errors.
 #pragma once
@@ -35,9 +35,11 @@ class SliceRequests {
   };
   explicit SliceRequests(const Setup&);
 
-  // Takes `get`, `look` or `settle`. Errors: corrupt if the worker has too many open requests.
-  Status take(const Message&);
-  // A step of the contributor makes no version: its `get` waits for none.
+  // Errors: corrupt if the worker is no contributor, or has too many open requests.
+  Status take(const to_server::Get&);
+  Status take(const to_server::Look&);
+  Status take(const to_server::Settle&);
+  // A step of the contributor makes no version: its `Get` waits for none.
   void wait_for_none(std::size_t contributor);
   // Answers the requests that can be answered now. Called when the slice has changed.
   Status answer_gets();
@@ -48,13 +50,12 @@ class SliceRequests {
     std::size_t contributor = 0;
     Version at_least = 0;
   };
-  struct Ask { // a `look` or `settle`
+  struct Ask {
     std::size_t contributor = 0;
-    Word word = Word::look;
+    bool looks = false; // else it settles
     Version at_least = 0;
   };
-  Status get(std::size_t contributor, const Message&);
-  Status ask(std::size_t contributor, const Message&);
+  Status ask(WorkerId, bool looks, Version at_least);
   bool is_settled(const Ask&) const;
   Status answer(const Ask&);
   // Errors: internal if the handler serves an older version than its traits promise.

@@ -11,7 +11,7 @@ SliceVersions::SliceVersions(const Setup& setup)
 void SliceVersions::begin(Version version, std::span<const std::uint64_t> steps) {
   version_ = version;
   place_ = history_ = 0;
-  std::ranges::fill(read_, place_);     // workers read the start values without a `get`
+  std::ranges::fill(read_, place_);     // workers read the start values without a `Get`
   std::ranges::fill(shown_, revision_); // all machines begin with the same values
   std::ranges::copy(steps, contained_.begin());
 }

@@ -13,17 +13,17 @@ bool StepChoices::Choice::has(const Received& received) const {
   return std::ranges::find(members, std::pair(received.contributor, received.step())) != members.end();
 }
 
-Result<bool> StepChoices::choose(const Message& message, std::size_t contributor) {
-  if (message.samples.count == 0 || message.samples.count > forgotten_.size())
-    return Status::corrupt("the chooser chooses ", message.samples.count,
+Result<bool> StepChoices::choose(const to_server::Chosen& message, std::size_t contributor) {
+  if (message.count == 0 || message.count > forgotten_.size())
+    return Status::corrupt("the chooser chooses ", message.count,
                            " contributions: it is at least one and at most one of each worker");
   Choice& choice = choices_[message.version % choices_.size()];
   if (choice.version != message.version || choice.is_whole()) choice = {.members = std::move(choice.members)};
   if (choice.count == 0) choice.members.clear();
   choice.version = message.version;
-  choice.weight = static_cast<float>(message.rate);
-  choice.rate_factor = message.factor;
-  choice.count = message.samples.count;
+  choice.weight = message.weight;
+  choice.rate_factor = message.rate_factor;
+  choice.count = message.count;
   choice.members.emplace_back(contributor, message.step);
   return choice.is_whole();
 }

@@ -33,9 +33,9 @@ class StepChoices {
     bool has(const Received&) const;
     UpdateVerdict verdict() const { return {.weight = weight, .rate_factor = rate_factor}; }
   };
-  // Takes `chosen`. Returns true if the choice of its version is whole now.
+  // Returns true if the choice of its version is whole now.
   // Errors: corrupt if the number of contributions cannot be.
-  Result<bool> choose(const Message&, std::size_t contributor);
+  Result<bool> choose(const to_server::Chosen&, std::size_t contributor);
   // The choice for a version. Null: it is not whole.
   const Choice* of(Version) const;
 

@@ -59,9 +59,11 @@ void ValueExchange::amended(std::size_t which) {
   if (sync_) sync_->amended(which);
 }
 
-Status ValueExchange::take(std::size_t which, const Message& message) {
-  if (!sync_) return Status::corrupt("an exchange of slice ", message.slice, ", but this server exchanges no slices");
-  DLHOST_ASSIGN(const auto news, sync_->take(which, message));
+Status ValueExchange::take(std::size_t which, std::uint32_t from, const ToNeighbour& message) {
+  if (!sync_)
+    return Status::corrupt("seat ", from, " is in an exchange of slice ", slices_[which].versions->slice().id,
+                           ", but this server exchanges no slices");
+  DLHOST_ASSIGN(const auto news, sync_->take(which, from, message));
   if (news == GroupSync::News::over) return conclude_and_answer(which);
   if (news == GroupSync::News::join) DLHOST_TRY(go_on(which));
   DLHOST_TRY(start_waiting());
@@ -110,7 +112,7 @@ Status ValueExchange::join(std::uint32_t number) {
 Status ValueExchange::say_joined() {
   if (joins_ == 0 || sync_->is_joining()) return {};
   for (std::size_t which = 0; which < slices_.size(); ++which) publish(which);
-  return (*setup_.send)(leading_seat, {.word = Word::joined, .step = std::exchange(joins_, 0)});
+  return (*setup_.send)(leading_seat, to_worker::Joined{.number = std::exchange(joins_, 0)});
 }
 
 Status ValueExchange::lose(std::uint32_t rank) {
@@ -127,10 +129,7 @@ Status ValueExchange::replace(std::uint32_t rank, std::span<std::byte> memory, s
 
 // Called when a server group is lost or replaced. Takes the messages that arrived too early for the old set of groups.
 Status ValueExchange::hear_of_groups() {
-  const auto id_of = [](const Exchanged& slice) { return slice.versions->slice().id; };
-  for (const Message& message : sync_->early())
-    DLHOST_TRY(
-        take(static_cast<std::size_t>(std::ranges::find(slices_, message.slice, id_of) - slices_.begin()), message));
+  for (const GroupSync::Early& early : sync_->early()) DLHOST_TRY(take(early.which, early.from, early.message));
   for (std::size_t which = 0; which < slices_.size(); ++which)
     if (!sync_->is_joining() && sync_->has_news(which)) DLHOST_TRY(conclude_and_answer(which));
   DLHOST_TRY(say_joined());
@@ -142,17 +141,18 @@ Status ValueExchange::align(std::size_t which) {
   return sync_ && sync_->align(which, slices_[which].versions->newest()) ? go_on(which) : Status();
 }
 
-Status ValueExchange::align_through(std::size_t which, const Message& message) {
-  if (message.seat != leading_seat)
-    return Status::corrupt("seat ", message.seat, " sends 'align' for slice ", message.slice,
+Status ValueExchange::align_through(std::size_t which, std::uint32_t from, const to_server::AlignThrough& message) {
+  if (from != leading_seat)
+    return Status::corrupt("seat ", from, " sends 'AlignThrough' for slice ", message.slice,
                            ", which only the run's leader may");
-  if (!sync_) return Status::corrupt("'align' for slice ", message.slice, ", but this server exchanges no slices");
+  if (!sync_)
+    return Status::corrupt("'AlignThrough' for slice ", message.slice, ", but this server exchanges no slices");
   slices_[which].aligns = true;
-  if (sync_->align_through(which, message.version)) DLHOST_TRY(go_on(which));
+  if (sync_->align_through(which, message.exchange)) DLHOST_TRY(go_on(which));
   return say_aligned();
 }
 
-// The leader may save the aligned values. So the ledger is on the disk before `aligned` is sent.
+// The leader may save the aligned values. So the ledger is on the disk before `Aligned` is sent.
 Status ValueExchange::say_aligned() {
   if (std::ranges::none_of(slices_, &Exchanged::aligns) || (sync_ && !sync_->is_aligned())) return {};
   DLHOST_TRY(setup_.answers->sync_ledger());
@@ -161,12 +161,11 @@ Status ValueExchange::say_aligned() {
   for (std::size_t which = 0; which < slices_.size(); ++which) {
     if (!std::exchange(slices_[which].aligns, false)) continue;
     const SliceVersions& versions = *slices_[which].versions;
-    DLHOST_TRY((*setup_.send)(leading_seat, {.word = Word::aligned,
-                                             .slice = versions.slice().id,
-                                             .step = sync_ ? sync_->exchanges(which) : 0,
-                                             .samples = {.first = sync_ ? sync_->times_aligned() : 0, .count = 0},
-                                             .version = versions.newest(),
-                                             .place = versions.place()}));
+    DLHOST_TRY((*setup_.send)(leading_seat, to_worker::Aligned{.slice = versions.slice().id,
+                                                               .place = versions.place(),
+                                                               .version = versions.newest(),
+                                                               .exchanges = sync_ ? sync_->exchanges(which) : 0,
+                                                               .alignments = sync_ ? sync_->times_aligned() : 0}));
   }
   return {};
 }

@@ -50,20 +50,20 @@ class ValueExchange {
   // The value has changed without a new version.
   void amended(std::size_t which);
   // Takes a neighbour's message.
-  Status take(std::size_t which, const Message&);
+  Status take(std::size_t which, std::uint32_t from, const ToNeighbour&);
 
   // As Shard's functions of these names.
   Status join(std::uint32_t number);
   Status lose(std::uint32_t rank);
   Status replace(std::uint32_t rank, std::span<std::byte> memory, std::uint32_t number);
 
-  // The slice must be exchanged as it is now. `aligned` is sent by say_aligned(), once all slices are aligned.
+  // The slice must be exchanged as it is now. `Aligned` is sent by say_aligned(), once all slices are aligned.
   Status align(std::size_t which);
-  // Takes `align` for one slice: another server group has made more exchanges of it.
-  Status align_through(std::size_t which, const Message&);
+  // Another server group has made more exchanges of the slice.
+  Status align_through(std::size_t which, std::uint32_t from, const to_server::AlignThrough&);
   Status say_aligned();
 
-  // True if the slice makes no version, and no `get` is answered, before an exchange is over.
+  // True if the slice makes no version, and no `Get` is answered, before an exchange is over.
   bool holds_up(std::size_t which) const { return sync_ && sync_->in_step() && sync_->is_on(which); }
   // The seat of the first server whose message the exchange waits for.
   std::optional<std::uint32_t> first_missing(std::size_t which) const { return sync_->first_missing(which); }
@@ -74,7 +74,7 @@ class ValueExchange {
     const VersionMaker* maker = nullptr;
     SliceRequests* requests = nullptr;
     bool is_over = false; // the exchange is over, but not in the value yet
-    bool aligns = false;  // `aligned` is to be sent to the run's leader
+    bool aligns = false;  // `Aligned` is to be sent to the run's leader
   };
   explicit ValueExchange(Setup setup) : setup_(std::move(setup)) {}
   Status publish_changes(std::size_t which, Version, std::uint64_t place);

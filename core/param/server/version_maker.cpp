@@ -66,9 +66,9 @@ ContributionKind VersionMaker::kind() const {
   return versions_.param().factors->of_rows ? ContributionKind::rows : ContributionKind::factors;
 }
 
-Result<std::span<const std::byte>> VersionMaker::find(const Message& message, std::size_t contributor) const {
-  if (message.contribution != kind())
-    return Status::corrupt("worker ", message.rank, " of group ", message.group,
+Result<std::span<const std::byte>> VersionMaker::find(const to_server::Update& message, std::size_t contributor) const {
+  if (message.kind != kind())
+    return Status::corrupt("worker ", message.worker.rank, " of group ", message.worker.group,
                            " sends the wrong kind of contribution to slice ", message.slice);
   const auto memory = contributors_[contributor].sent;
   if (decoder_) {
@@ -78,9 +78,9 @@ Result<std::span<const std::byte>> VersionMaker::find(const Message& message, st
   const auto bytes = factored_ ? versions_.param().factors->bytes()
                                : static_cast<std::size_t>(versions_.slice().count) * sizeof(float);
   if (bytes > memory.size() || message.place > memory.size() - bytes || message.place % sizeof(float) != 0)
-    return Status::corrupt("worker ", message.rank, " of group ", message.group, " has its contribution to slice ",
-                           message.slice, " at ", message.place, ", outside of its memory of ", memory.size(),
-                           " bytes");
+    return Status::corrupt("worker ", message.worker.rank, " of group ", message.worker.group,
+                           " has its contribution to slice ", message.slice, " at ", message.place,
+                           ", outside of its memory of ", memory.size(), " bytes");
   return memory.subspan(message.place, bytes);
 }
 

@@ -55,7 +55,7 @@ class VersionMaker {
   void work_in(std::span<std::byte> room);
 
   // The contribution that an update names, in its sender's memory. Errors: corrupt if it has the wrong kind or place.
-  Result<std::span<const std::byte>> find(const Message&, std::size_t contributor) const;
+  Result<std::span<const std::byte>> find(const to_server::Update&, std::size_t contributor) const;
 
   // The held contributions and the one that has arrived, which may be null, make the next version.
   // Requires: none is due yet, and there is at least one.

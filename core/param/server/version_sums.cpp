@@ -27,7 +27,7 @@ Status GradientNorm::add(std::size_t which, double square) {
   if (++due_ < squares_.size()) return {};
   double sum = 0;
   for (const double one : squares_) sum += one;
-  const Message norm{.word = Word::norm, .version = sums_.version(), .rate = sum};
+  const to_server::Norm norm{.version = sums_.version(), .squares = sum};
   const auto own = std::ranges::find(peers_, setup_.server) - peers_.begin();
   DLHOST_TRY(sums_.put(norm.version, static_cast<std::size_t>(own), 0, sum));
   for (const std::uint32_t peer : peers_)
@@ -35,11 +35,11 @@ Status GradientNorm::add(std::size_t which, double square) {
   return {};
 }
 
-Status GradientNorm::take(const Message& message) {
-  const auto peer = std::ranges::find(peers_, message.seat, [&](std::uint32_t one) { return setup_.seats[one]; });
+Status GradientNorm::take(std::uint32_t from, const to_server::Norm& norm) {
+  const auto peer = std::ranges::find(peers_, from, [&](std::uint32_t one) { return setup_.seats[one]; });
   if (peer == peers_.end() || *peer == setup_.server)
-    return Status::corrupt("a norm from seat ", message.seat, ", which is not expected");
-  return sums_.put(message.version, static_cast<std::size_t>(peer - peers_.begin()), 0, message.rate);
+    return Status::corrupt("a norm from seat ", from, ", which is not expected");
+  return sums_.put(norm.version, static_cast<std::size_t>(peer - peers_.begin()), 0, norm.squares);
 }
 
 float GradientNorm::take_factor() {
@@ -50,21 +50,20 @@ float GradientNorm::take_factor() {
 }
 
 Status ParamSums::say(std::span<const double> partials) {
-  Message message{.word = Word::sums, .slice = setup_.slice->id, .version = sums_.version()};
-  for (message.place = 0; message.place < partials.size(); ++message.place) {
-    message.rate = partials[message.place];
-    DLHOST_TRY(sums_.put(message.version, setup_.slice->id - setup_.pieces.front().id, message.place, message.rate));
+  to_server::Sum sum{.slice = setup_.slice->id, .version = sums_.version()};
+  for (; sum.which < partials.size(); ++sum.which) {
+    sum.value = partials[sum.which];
+    DLHOST_TRY(sums_.put(sum.version, setup_.slice->id - setup_.pieces.front().id, sum.which, sum.value));
     for (const Slice& piece : setup_.pieces)
-      if (piece.server != setup_.slice->server) DLHOST_TRY((*setup_.send)(setup_.seats[piece.server], message));
+      if (piece.server != setup_.slice->server) DLHOST_TRY((*setup_.send)(setup_.seats[piece.server], sum));
   }
   return {};
 }
 
-Status ParamSums::take(const Message& message) {
-  if (message.slice == setup_.slice->id ||
-      setup_.seats[setup_.pieces[message.slice - setup_.pieces.front().id].server] != message.seat)
-    return Status::corrupt("sums of slice ", message.slice, " from seat ", message.seat, ", which are not expected");
-  return sums_.put(message.version, message.slice - setup_.pieces.front().id, message.place, message.rate);
+Status ParamSums::take(std::uint32_t from, const to_server::Sum& sum) {
+  if (sum.slice == setup_.slice->id || setup_.seats[setup_.pieces[sum.slice - setup_.pieces.front().id].server] != from)
+    return Status::corrupt("sums of slice ", sum.slice, " from seat ", from, ", which are not expected");
+  return sums_.put(sum.version, sum.slice - setup_.pieces.front().id, sum.which, sum.value);
 }
 
 } // namespace dlhost::param

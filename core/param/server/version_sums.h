@@ -33,8 +33,8 @@ class GradientNorm {
   // The gradient of one of this server's slices is due, and this is its sum of squares. `which`: the index of the slice
   // among the owned ones.
   Status add(std::size_t which, double square);
-  // Takes another server's `norm`. Errors: corrupt if it is not expected.
-  Status take(const Message&);
+  // Errors: corrupt if the norm is not expected.
+  Status take(std::uint32_t from, const to_server::Norm&);
   bool is_whole() const { return sums_.whole(); }
   // Goes on to the next version. Returns the factor on all gradients of this one. Requires: is_whole().
   float take_factor();
@@ -71,8 +71,8 @@ class ParamSums {
   void begin(Version version) { sums_.begin(version); }
   // Sends the sums over this server's slice.
   Status say(std::span<const double> partials);
-  // Takes another server's `sums`. Errors: corrupt if it is not expected.
-  Status take(const Message&);
+  // Errors: corrupt if the sum is not expected.
+  Status take(std::uint32_t from, const to_server::Sum&);
   bool is_whole() const { return sums_.whole(); }
   // Goes on to the next version. Returns the sums over the param. Requires: is_whole().
   std::span<const double> take_sums() { return sums_.take(); }

@@ -6,8 +6,8 @@
 namespace dlhost::param {
 
 Table::Table(Setup setup)
-    : setup_(std::move(setup)), views_(setup_.slices->size()), news_(setup_.store->params().size()),
-      fetched_(news_.size()) {
+    : setup_(std::move(setup)), own_(setup_.post->credit()), views_(setup_.slices->size()),
+      news_(setup_.store->params().size()), fetched_(news_.size()) {
   kept_.reserve(news_.size());
   if (const auto* consistency = setup_.handlers.job.consistency) first_ = consistency->plan(0, 0);
 }
@@ -35,32 +35,26 @@ void Table::begin(const StartPoint& beginning) {
   if (chooser_) chooser_->begin(beginning);
   if (!setup_.replica) return;
   const bool has_values = beginning.own_values && first_.send_delta; // else the worker starts with the servers' values
-  setup_.replica->begin(has_values ? nullptr : setup_.masters, beginning.steps.at(setup_.group));
+  setup_.replica->begin(has_values ? nullptr : setup_.masters, beginning.steps.at(setup_.worker.group));
   for (const Slice& slice : setup_.slices->all()) news_[slice.param] = true;
 }
 
-Message Table::about(SliceId slice, Word word) const {
-  return {.word = word, .slice = slice, .group = setup_.group, .rank = setup_.rank};
+Status Table::get(const Slice& slice, std::uint64_t step, Version at_least) {
+  views_[slice.id].asked = true;
+  return send(setup_.seats[slice.server],
+              to_server::Get{.slice = slice.id, .worker = setup_.worker, .step = step, .at_least = at_least});
 }
 
-Status Table::ask(const Slice& slice, Word word, std::uint64_t step, Version at_least) {
-  View& view = views_[slice.id];
-  if (word == Word::settle)
-    ++view.settling;
-  else
-    (word == Word::get ? view.asked : view.looked) = true;
-  Message message = about(slice.id, word);
-  message.step = step;
-  message.version = at_least;
-  return send(setup_.seats[slice.server], message);
+Status Table::settle(const Slice& slice) {
+  ++views_[slice.id].settling;
+  return send(setup_.seats[slice.server], to_server::Settle{.slice = slice.id, .worker = setup_.worker});
 }
 
 Status Table::settle_elsewhere(const Slice& slice, Version version) {
   for (const auto& seats : setup_.other_seats) {
     ++views_[slice.id].settling;
-    Message message = about(slice.id, Word::settle);
-    message.version = version;
-    DLHOST_TRY(send(seats[slice.server], message));
+    DLHOST_TRY(
+        send(seats[slice.server], to_server::Settle{.slice = slice.id, .worker = setup_.worker, .at_least = version}));
   }
   return {};
 }
@@ -71,7 +65,7 @@ Status Table::update(std::size_t param, std::uint64_t step, double rate) {
   return {};
 }
 
-// The answer to the `get` or `settle` that is sent here also means that the gradient's memory may be written again.
+// The answer to the `Get` or `Settle` that is sent here also means that the gradient's memory may be written again.
 Status Table::finish_update(std::size_t param, std::uint64_t step, double rate) {
   const Handler& handler = setup_.handlers.of(param);
   bool sends = true;
@@ -89,11 +83,12 @@ Status Table::finish_update(std::size_t param, std::uint64_t step, double rate) 
       DLHOST_TRY(settle_elsewhere(slice, next.at_least));
     }
     if (next.pull)
-      DLHOST_TRY(ask(slice, Word::get, step, next.at_least));
+      DLHOST_TRY(get(slice, step, next.at_least));
     else if (sends)
-      DLHOST_TRY(ask(slice, Word::settle, step));
+      DLHOST_TRY(settle(slice));
   }
-  return setup_.post->flush();
+  DLHOST_TRY(setup_.post->flush());
+  return take_own();
 }
 
 Result<bool> Table::update_own(std::size_t param, const WorkerPlan& plan, std::uint64_t step, double rate) {
@@ -119,46 +114,46 @@ Status Table::send_update(const Slice& slice, std::uint64_t step, double rate) {
   based_on_ = std::min(based_on_, view.version);
   const std::uint32_t server = setup_.seats[slice.server];
   std::size_t bytes = static_cast<std::size_t>(slice.count) * sizeof(float);
-  Message message = about(slice.id, Word::update);
-  message.contribution = first_.send_delta ? ContributionKind::delta : ContributionKind::dense;
-  message.step = step;
-  message.samples = setup_.rows;
-  message.version = view.version;
-  message.place = setup_.gradients->offset(slice.param);
+  to_server::Update update{.slice = slice.id,
+                           .worker = setup_.worker,
+                           .step = step,
+                           .samples = setup_.rows,
+                           .based_on = view.version,
+                           .place = setup_.gradients->offset(slice.param),
+                           .rate = rate,
+                           .kind = first_.send_delta ? ContributionKind::delta : ContributionKind::dense};
   if (const auto& factors = setup_.store->params()[slice.param]->factors) { // the same for all slices of the param
-    message.contribution = factors->of_rows ? ContributionKind::rows : ContributionKind::factors;
+    update.kind = factors->of_rows ? ContributionKind::rows : ContributionKind::factors;
     if (slice.first == 0) factored_.sent += factors->bytes();
     bytes = factors->bytes();
     factored_.dense += static_cast<std::uint64_t>(slice.count) * sizeof(float);
   } else {
-    message.place += static_cast<std::size_t>(slice.first) * sizeof(float);
+    update.place += static_cast<std::size_t>(slice.first) * sizeof(float);
   }
   if (setup_.coder && setup_.coder->encodes(slice)) {
-    message.contribution = ContributionKind::encoded;
+    update.kind = ContributionKind::encoded;
     converts(true);
-    DLHOST_ASSIGN(message.place, setup_.coder->encode(slice, message.place, step));
+    DLHOST_ASSIGN(update.place, setup_.coder->encode(slice, update.place, step));
     converts(false);
     bytes = setup_.coder->last_bytes();
   }
-  message.rate = rate;
   const auto send_to = [&](std::uint32_t seat) {
-    return send(seat, message, setup_.control->shown(seat, message.place, bytes, record::Cargo::gradients));
+    return send(seat, update, setup_.control->shown(seat, update.place, bytes, record::Cargo::gradients));
   };
   for (const auto& seats : setup_.other_seats) DLHOST_TRY(send_to(seats[slice.server]));
   return send_to(server);
 }
 
-// The version in `whole` is the oldest of all versions that the step computed with.
 Status Table::end_step(std::uint64_t step) {
   if (setup_.clip) DLHOST_TRY(setup_.clip->run());
   for (const Kept& kept : kept_) DLHOST_TRY(finish_update(kept.param, step, kept.rate));
   kept_.clear();
   if (!setup_.handlers.job.consistency->traits().by_step) return {};
-  Message message = about(0, Word::whole);
-  message.step = step;
-  message.samples = setup_.rows;
-  message.version = std::exchange(based_on_, newest);
-  return send(setup_.seats.front(), message);
+  DLHOST_TRY(send(setup_.seats.front(), to_chooser::Whole{.worker = setup_.worker,
+                                                          .step = step,
+                                                          .samples = setup_.rows,
+                                                          .based_on = std::exchange(based_on_, newest)}));
+  return take_own();
 }
 
 bool Table::arrived(std::size_t param) const {
@@ -207,7 +202,10 @@ Status Table::collect(std::size_t param) {
 }
 
 Status Table::look() {
-  for (const Slice& slice : setup_.slices->all()) DLHOST_TRY(ask(slice, Word::look));
+  for (const Slice& slice : setup_.slices->all()) {
+    views_[slice.id].looked = true;
+    DLHOST_TRY(send(setup_.seats[slice.server], to_server::Look{.slice = slice.id, .worker = setup_.worker}));
+  }
   DLHOST_TRY(wait_until([&] { return std::ranges::none_of(views_, &View::looked); }));
   for (std::size_t param = 0; param < news_.size(); ++param) {
     if (!news_[param]) continue;
@@ -228,15 +226,15 @@ Status Table::flush() {
   for (const Slice& slice : setup_.slices->all())
     if (const auto accrued = setup_.replica->release(slice.param)) {
       DLHOST_TRY(send_update(slice, accrued->step, accrued->rate));
-      DLHOST_TRY(ask(slice, Word::settle));
+      DLHOST_TRY(settle(slice));
     }
   return {};
 }
 
-// A `settle` that has no answer yet already covers all that was sent.
+// A `Settle` that has no answer yet already covers all that was sent.
 Status Table::settle() {
   for (const Slice& slice : setup_.slices->all())
-    if (views_[slice.id].settling == 0) DLHOST_TRY(ask(slice, Word::settle));
+    if (views_[slice.id].settling == 0) DLHOST_TRY(settle(slice));
   return wait_until([&] { return std::ranges::none_of(views_, [](const View& view) { return view.settling > 0; }); });
 }
 
@@ -244,31 +242,47 @@ Status Table::receive() {
   return wait_until([&] { return std::ranges::none_of(views_, &View::asked); });
 }
 
-Status Table::leave(std::uint16_t group, std::uint16_t rank) {
-  for (const std::uint32_t seat : setup_.seats) {
-    Message message = about(0, Word::leave);
-    message.group = group;
-    message.rank = rank;
-    DLHOST_TRY(send(seat, message));
-  }
+// Under handlers that choose whole steps, the chooser alone counts the workers.
+Status Table::leave(WorkerId worker) {
+  if (setup_.handlers.job.consistency->traits().by_step)
+    return send(setup_.seats.front(), to_chooser::Leave{.worker = worker});
+  for (const std::uint32_t seat : setup_.seats) DLHOST_TRY(send(seat, to_server::Leave{.worker = worker}));
   return {};
 }
 
-Status Table::send(std::uint32_t seat, Message message, const Post::Shown& shown) {
-  if (seat != setup_.post->seat()) return setup_.post->send(seat, message, shown);
-  message.seat = static_cast<std::uint16_t>(seat);
-  message.epoch = setup_.post->epoch();
-  return take(message);
+Status Table::send(std::uint32_t seat, const Body& body, const Post::Shown& shown) {
+  if (seat != setup_.post->seat()) return setup_.post->send(seat, body, shown);
+  if (own_.full())
+    return Status::internal("seat ", seat, " has more messages to itself than its limit (", own_.capacity(), ")");
+  own_.push_back(body);
+  return {};
 }
 
-Status Table::serve(const Message& message) {
-  if (!shard_) return Status::corrupt("seat ", setup_.post->seat(), " has no server, but got a message for one");
-  if (chooser_ && message.word == Word::leave) DLHOST_TRY(chooser_->take(message));
-  Clock& clock = setup_.host->clock();
-  const Nanoseconds begin = clock.now(), before = times_.serving;
-  Status status = shard_->take(message);
-  times_.serving = before + (clock.now() - begin); // includes nested calls, for messages to this seat itself
-  return status;
+// After a failure the remaining messages are processed too, as by the post.
+Status Table::take_own() {
+  if (own_.empty()) return {};
+  Status first;
+  while (!own_.empty()) {
+    const Body body = own_.front();
+    own_.pop_front();
+    Status status = take(setup_.post->seat(), body);
+    if (first.ok()) first = std::move(status);
+  }
+  Status flushed = setup_.post->flush();
+  return first.ok() ? std::move(flushed) : std::move(first);
+}
+
+// After a failure others' messages are taken too: one of them may end the run.
+Status Table::progress(Nanoseconds limit) {
+  setup_.control->beat();
+  const bool waits = own_.empty(); // else what the caller waits for may have come
+  Status first = take_own();
+  Status arrived = setup_.post->progress(*this, waits ? limit : 0);
+  if (first.ok()) first = std::move(arrived);
+  Status own = take_own();
+  if (first.ok()) first = std::move(own);
+  DLHOST_TRY(std::move(first));
+  return limit > 0 ? setup_.control->watch() : Status();
 }
 
 // The time served during a pause does not count as serving, because it belongs to no step.
@@ -286,55 +300,69 @@ void Table::converts(bool begins) {
   times_.converting += begins ? -now : now;
 }
 
-Status Table::take(const Message& message) {
-  switch (message.word) {
-  case Word::update:
-  case Word::get:
-  case Word::look:
-  case Word::settle:
-  case Word::chosen:
-  case Word::dropped:
-  case Word::folded:
-  case Word::norm:
-  case Word::sums:
-  case Word::leave:
-  case Word::call:
-  case Word::part:
-  case Word::taken:
-  case Word::align:
-  case Word::attest:
-  case Word::recall:
-  case Word::recalled: return serve(message);
-  case Word::value:
-  case Word::seen: {
-    if (message.slice >= views_.size() ||
-        message.place >= setup_.masters->values((*setup_.slices)[message.slice].param) ||
-        message.step >= setup_.masters->copies().histories)
-      return Status::corrupt("value ", message.place, " of slice ", message.slice, ", which does not exist");
-    View& view = views_[message.slice];
-    if (message.version < view.version) // under every handler
-      return Status::corrupt("version ", message.version, " of slice ", message.slice, " arrives after version ",
-                             view.version, ": versions may not decrease");
-    view.version = message.version;
-    view.place = message.place;
-    view.history = message.step;
-    (message.word == Word::value ? view.asked : view.looked) = false;
-    news_[(*setup_.slices)[message.slice].param] = true;
-    if (message.word == Word::value) fetched_[(*setup_.slices)[message.slice].param] = !first_.send_delta;
-    return {};
-  }
-  case Word::whole:
-  case Word::complete:
-    if (!chooser_) return Status::corrupt("seat ", setup_.post->seat(), " has no chooser, but got a message for one");
-    return chooser_->take(message);
-  case Word::settled:
-    if (message.slice >= views_.size()) return Status::corrupt("slice ", message.slice, ", which does not exist");
-    if (views_[message.slice].settling == 0)
-      return Status::corrupt("slice ", message.slice, " is settled, but this worker has not asked");
-    --views_[message.slice].settling;
-    return {};
-  default: return setup_.control->take(message);
-  }
+// The table of receivers.
+Status Table::take(std::uint32_t from, const Body& body) {
+  return dispatch(
+      body, [&](const ToServer& message) { return serve(from, message); },
+      [&](const ToNeighbour& message) { return serve(from, message); },
+      [&](const ToChooser& message) { return choose(from, message); },
+      [&](const ToClient& message) { return take_answer(message); },
+      [&](const ToWorker& message) { return setup_.control->take(from, message); });
+}
+
+template <class ToShard> Status Table::serve(std::uint32_t from, const ToShard& message) {
+  if (!shard_) return Status::corrupt("seat ", setup_.post->seat(), " has no server, but got a message for one");
+  Clock& clock = setup_.host->clock();
+  const Nanoseconds begin = clock.now();
+  Status status = shard_->take(from, message);
+  times_.serving += clock.now() - begin;
+  return status;
+}
+
+Status Table::choose(std::uint32_t from, const ToChooser& message) {
+  if (!chooser_) return Status::corrupt("seat ", setup_.post->seat(), " has no chooser, but got a message for one");
+  return chooser_->take(from, message);
+}
+
+Status Table::take_answer(const ToClient& message) {
+  return dispatch(
+      message,
+      [&](const to_client::Value& value) {
+        DLHOST_TRY(move_to(value.slice, value.version, value.place, value.history));
+        views_[value.slice].asked = false;
+        fetched_[(*setup_.slices)[value.slice].param] = !first_.send_delta;
+        return Status();
+      },
+      [&](const to_client::Seen& value) {
+        DLHOST_TRY(move_to(value.slice, value.version, value.place, value.history));
+        views_[value.slice].looked = false;
+        return Status();
+      },
+      [&](const to_client::Settled& settled) { return end_settling(settled.slice); });
+}
+
+// Versions never decrease, under any handler.
+Status Table::move_to(SliceId slice, Version version, std::size_t place, std::size_t history) {
+  if (slice >= views_.size() || place >= setup_.masters->values((*setup_.slices)[slice].param) ||
+      history >= setup_.masters->copies().histories)
+    return Status::corrupt("value ", place, " of slice ", slice, ", which does not exist");
+  View& view = views_[slice];
+  if (version < view.version)
+    return Status::corrupt("version ", version, " of slice ", slice, " arrives after version ", view.version,
+                           ": versions may not decrease");
+  view.version = version;
+  view.place = place;
+  view.history = history;
+  news_[(*setup_.slices)[slice].param] = true;
+  return {};
+}
+
+Status Table::end_settling(SliceId slice) {
+  if (slice >= views_.size()) return Status::corrupt("slice ", slice, ", which does not exist");
+  if (views_[slice].settling == 0)
+    return Status::corrupt("slice ", slice, " is settled, but this worker has not asked");
+  --views_[slice].settling;
+  return {};
 }
 
 } // namespace dlhost::param

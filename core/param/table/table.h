@@ -1,12 +1,18 @@
 // A worker's client of the parameter table. update() returns at once; collect() waits for one param. While it waits it
 // processes arriving messages, also those for the shard beside the worker, because a shard has no task of its own.
 //
+// All messages to this worker pass here, those that it sends to itself too. These wait in a queue, so that no message
+// is processed while another one is. They are processed at the end of update() and end_step(), by progress(), and
+// before a wait.
+//
 // Thread: the worker's task. Owns: the clip, the replica and the coder of its Setup.
 #pragma once
 
 #include <algorithm>
 #include <memory>
 #include <vector>
+
+#include <boost/circular_buffer.hpp>
 
 #include "param/codec/coder.h"
 #include "param/message/post.h"
@@ -20,9 +26,13 @@
 
 namespace dlhost::param {
 
-// Takes the messages that are not the table's. Can ask a waiting worker to pause, and watches the other workers.
-class ControlHandler : public MessageHandler {
+// Takes the messages of the run. Can ask a waiting worker to pause, and watches the other workers.
+class ControlHandler {
  public:
+  virtual ~ControlHandler() = default;
+  virtual Status take(std::uint32_t from, const ToWorker&) = 0;
+  // As MessageHandler::lose().
+  virtual Result<bool> lose(std::uint32_t) { return false; }
   virtual bool calls() const = 0; // true: the worker shall pause, by attend(), while it waits
   virtual Status attend() = 0;    // pauses until the worker may continue
   virtual void beat() = 0;        // sign of life: the worker makes progress, or polls for it
@@ -43,7 +53,7 @@ class Table final : public MessageHandler {
     Handlers handlers;
     std::vector<std::uint32_t> seats;                    // of each server
     std::vector<std::vector<std::uint32_t>> other_seats; // servers of other groups that get the same contributions
-    std::uint16_t group = 0, rank = 0;
+    WorkerId worker;
     SampleRange rows;                 // this worker's samples of each step
     std::unique_ptr<Clip> clip;       // clips a step's gradients before they are sent; null: each is sent when made
     std::unique_ptr<Replica> replica; // the worker's own values, if it is alone in its group; null: it has none
@@ -81,23 +91,22 @@ class Table final : public MessageHandler {
   Status flush();
   // Waits until the servers have processed all that this worker has sent.
   Status settle();
-  // Waits for the answers to all `get`. Then it is decided for each update of this worker whether it makes a version.
+  // Waits for the answers to all `Get`. Then it is decided for each update of this worker whether it makes a version.
   Status receive();
-  // Tells the servers that a worker makes no more steps. Requires: this worker leads the group or the run.
-  Status leave(std::uint16_t group, std::uint16_t rank);
-  // Processes arrived messages. Waits up to `limit` for the first.
-  Status progress(Nanoseconds limit = 0) {
-    setup_.control->beat();
-    DLHOST_TRY(setup_.post->progress(*this, limit));
-    return limit > 0 ? setup_.control->watch() : Status();
-  }
+  // Tells those who count the workers, the servers or the chooser, that one makes no more steps. Requires: this worker
+  // leads the group or the run.
+  Status leave(WorkerId);
+  // Processes this worker's messages to itself, and arrived ones. Without the former it waits up to `limit` for one.
+  Status progress(Nanoseconds limit = 0);
   // Processes messages until `done()`.
   template <class Done> Status wait_until(Done done) {
+    DLHOST_TRY(take_own());
     while (!done()) DLHOST_TRY(progress(longest_wait));
     return {};
   }
   // The same, but the worker pauses when it is asked to: perhaps `done()` cannot become true before that pause.
   template <class Done> Status attend_until(Done done) {
+    DLHOST_TRY(take_own());
     if (done()) return {};
     Clock& clock = setup_.host->clock();
     const Nanoseconds begin = clock.now(), other = times_.serving + times_.rested;
@@ -108,6 +117,7 @@ class Table final : public MessageHandler {
 
   // The same for a condition that no message announces: `done()` is polled. Errors: those of `done()`.
   template <class Done> Status ask_until(const Done& done) {
+    DLHOST_TRY(take_own());
     Clock& clock = setup_.host->clock();
     const Nanoseconds begin = clock.now(), served = times_.serving;
     while (true) {
@@ -120,8 +130,8 @@ class Table final : public MessageHandler {
     return {};
   }
 
-  Status send(std::uint32_t seat, Message, const Post::Shown& = {});
-  Status take(const Message&) override;
+  Status send(std::uint32_t seat, const Body&, const Post::Shown& = {});
+  Status take(std::uint32_t from, const Body&) override;
   Result<bool> lose(std::uint32_t seat) override { return setup_.control->lose(seat); }
 
   // How this worker spent its time so far.
@@ -147,24 +157,31 @@ class Table final : public MessageHandler {
     Version version = 0;
     std::uint64_t sent = 0;             // updates of steps below this one are in, and are not sent again
     std::size_t place = 0, history = 0; // index among the masters' values, and among the copies of histories
-    bool asked = false, looked = false; // a `get` or a `look` has no answer yet
-    std::uint32_t settling = 0;         // servers that have not answered `settle` yet
+    bool asked = false, looked = false; // a `Get` or a `Look` has no answer yet
+    std::uint32_t settling = 0;         // servers that have not answered `Settle` yet
   };
 
   Status finish_update(std::size_t param, std::uint64_t step, double rate);
   // Updates the worker's own value. Returns false if there is nothing to send.
   Result<bool> update_own(std::size_t param, const WorkerPlan&, std::uint64_t step, double rate);
   Status send_update(const Slice&, std::uint64_t step, double rate);
-  Status serve(const Message&);
+  // Processes the messages that this worker has sent to itself.
+  Status take_own();
+  template <class ToShard> Status serve(std::uint32_t from, const ToShard&);
+  Status choose(std::uint32_t from, const ToChooser&);
+  Status take_answer(const ToClient&);
+  Status move_to(SliceId, Version, std::size_t place, std::size_t history);
+  Status end_settling(SliceId);
   Status rest();
   bool arrived(std::size_t param) const;
   void adopt(std::size_t param);
-  Status ask(const Slice&, Word, std::uint64_t step = 0, Version at_least = 0);
+  Status get(const Slice&, std::uint64_t step, Version at_least);
+  Status settle(const Slice&);
   // Asks the other groups' servers to answer when they have made that version.
   Status settle_elsewhere(const Slice&, Version);
-  Message about(SliceId slice, Word word) const;
 
   Setup setup_;
+  boost::circular_buffer<Body> own_; // messages of this worker to itself
   Shard* shard_ = nullptr;
   Chooser* chooser_ = nullptr;
   std::vector<View> views_;

@@ -22,7 +22,7 @@ Words words_of(Awaited::What what) {
   case What::step: return {"the next step", ", its leader"};
   case What::parts: return {"the end of the step", ", which it leads"};
   case What::rest: return {"all workers to pause", ", which has not paused"};
-  case What::word: return {"permission to go on", ", for which it pauses"};
+  case What::permission: return {"permission to go on", ", for which it pauses"};
   case What::answers: return {"servers to answer", ", the first that has not answered"};
   case What::steps: return {"the other groups' last steps", ", the first that has not made them"};
   case What::sums: return {"the sums of gradients, which all devices make together", ""};

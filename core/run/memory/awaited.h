@@ -20,7 +20,7 @@ struct alignas(std::uint64_t) Awaited {
     step,         // its leader's permission for the step
     parts,        // the parts of the step from the workers that it leads
     rest,         // other workers' pause
-    word,         // permission to go on from the leader that held it
+    permission,   // to go on, from the leader that held it
     answers,      // answers of servers to settle or look
     steps,        // the last steps of other groups
     sums,         // sums of gradients on devices

@@ -31,9 +31,9 @@ Status Alignment::align_remaining() {
     if (lost_.has(group)) continue;
     unaligned_ += ends_.slices().size();
     if (exchange.by_step && !exchange.chooses_steps)
-      DLHOST_TRY(ends_.send(map.home_of(group), {.word = param::Word::complete}));
+      DLHOST_TRY(ends_.send(map.home_of(group), param::to_chooser::Complete()));
     else
-      DLHOST_TRY(ends_.tell(map.servers_of(group), {.word = param::Word::align}));
+      DLHOST_TRY(ends_.tell(map.servers_of(group), param::to_server::Align()));
   }
   const auto answered = [&] {
     return ends_.waits.is_over(unaligned_ == 0 || losses != lost_.count(), Waits::on(Awaited::What::answers));
@@ -54,23 +54,23 @@ Status Alignment::align_exchanges() {
       if (lost_.has(group) || aligned_[group][slice.id].exchanges == most) continue;
       ++unaligned_;
       DLHOST_TRY(ends_.send(map.home_of(group) + slice.server,
-                            {.word = param::Word::align, .slice = slice.id, .version = most}));
+                            param::to_server::AlignThrough{.slice = slice.id, .exchange = most}));
     }
   }
   return {};
 }
 
-Status Alignment::hear_aligned(const param::Message& message) {
-  const std::uint32_t group = ends_.layout.map.server_group_of(message.seat);
-  if (lost_.mends() && message.samples.first != times_) return {}; // all were asked again since
+Status Alignment::hear_aligned(std::uint32_t from, const param::to_worker::Aligned& message) {
+  const std::uint32_t group = ends_.layout.map.server_group_of(from);
+  if (lost_.mends() && message.alignments != times_) return {}; // all were asked again since
   const param::Slices& slices = ends_.slices();
   if (unaligned_ == 0 || message.slice >= slices.size() ||
-      message.seat - ends_.layout.map.home_of(group) != slices[message.slice].server ||
+      from - ends_.layout.map.home_of(group) != slices[message.slice].server ||
       message.place >= ends_.memory.masters().values(slices[message.slice].param))
-    return Status::corrupt("worker ", message.seat, " reports slice ", message.slice,
+    return Status::corrupt("worker ", from, " reports slice ", message.slice,
                            " as aligned, which this worker did not ask for");
   --unaligned_;
-  aligned_[group][message.slice] = {message.version, message.place, message.step};
+  aligned_[group][message.slice] = {message.version, message.place, message.exchanges};
   return {};
 }
 

@@ -16,7 +16,7 @@ class Alignment {
 
   // Waits until all slices are aligned. Requires: no worker sends contributions.
   Status align();
-  Status hear_aligned(const param::Message&);
+  Status hear_aligned(std::uint32_t from, const param::to_worker::Aligned&);
   std::uint64_t times() const { return times_; } // so far
   // How long the others stood still, since the last call, because a group was lost meanwhile.
   Nanoseconds take_stood_still() { return std::exchange(stood_still_, 0); }

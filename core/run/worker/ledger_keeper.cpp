@@ -36,7 +36,7 @@ Status LedgerKeeper::attest() {
     for (const std::uint32_t worker : map.servers_of(group)) {
       if (is_lost_(group)) continue;
       attests_[worker] = true;
-      DLHOST_TRY(ends_.send(worker, {.word = param::Word::attest}));
+      DLHOST_TRY(ends_.send(worker, param::to_server::Attest()));
     }
   heads_.steps = ends_.steps.reached.steps;
   std::vector<std::uint32_t> all(map.workers());
@@ -48,19 +48,18 @@ Status LedgerKeeper::attest() {
   return find_heads_of_lost();
 }
 
-Status LedgerKeeper::hear_attested(const param::Message& message) {
-  if (message.seat >= attests_.size() || !attests_[message.seat])
-    return Status::corrupt("worker ", message.seat,
-                           " tells the length of its ledger, which the leader did not ask for");
-  attests_[message.seat] = false;
+Status LedgerKeeper::hear_attested(std::uint32_t from, const param::to_worker::Attested& message) {
+  if (from >= attests_.size() || !attests_[from])
+    return Status::corrupt("worker ", from, " tells the length of its ledger, which the leader did not ask for");
+  attests_[from] = false;
   const param::StartPoint& begun = ends_.steps.begun;
   const plan::WorkerMap& map = ends_.layout.map;
-  const std::uint32_t group = map.server_group_of(message.seat);
+  const std::uint32_t group = map.server_group_of(from);
   heads_.all.push_back({.arrangement = begun.ledger_of.arrangement,
                         .attempt = begun.ledger_of.attempt,
-                        .server = group * map.servers() + message.seat - map.home_of(group),
-                        .lines = message.step,
-                        .chain = message.version});
+                        .server = group * map.servers() + from - map.home_of(group),
+                        .lines = message.lines,
+                        .chain = message.digest});
   return {};
 }
 

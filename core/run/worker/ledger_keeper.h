@@ -20,7 +20,7 @@ class LedgerKeeper {
   Status keep(const param::StartPoint&);
   // A leader's: waits until all servers have synced their files to the disk. Afterwards heads() are theirs.
   Status attest();
-  Status hear_attested(const param::Message&);
+  Status hear_attested(std::uint32_t from, const param::to_worker::Attested&);
   // The heads as they are on the disk, when no server runs any more.
   Status find_heads();
   const record::LedgerHeads& heads() const { return heads_; }

@@ -114,7 +114,7 @@ void Liveness::say_alive(Nanoseconds now) {
   says_alive_ = now + (alive_pause_ *= 2);
   for (std::uint32_t worker = 0; worker < ends_.layout.map.workers(); ++worker)
     if (worker != ends_.number)
-      ends_.send(worker, {.word = param::Word::alive}).ignore("a worker that needs a lost one reports it");
+      ends_.send(worker, param::to_worker::Alive()).ignore("a worker that needs a lost one reports it");
 }
 
 // Time counts only as far as this worker looks: a whole run may be stopped for a while, and go on.

@@ -4,8 +4,7 @@
 
 namespace dlhost::run {
 
-using param::Message;
-using param::Word;
+namespace to_worker = param::to_worker;
 
 LostGroups::LostGroups(WorkerEnds& ends, bool mends)
     : ends_(ends), map_(ends.layout.map), number_(ends.number), own_group_(ends.layout.place.server_group),
@@ -49,18 +48,18 @@ Result<bool> LostGroups::lose(std::uint32_t worker) {
   lost_[worker] = true;
   ++count_;
   if (ends_.shard && worker == map_.home_of(group) + ends_.layout.server()) DLHOST_TRY(ends_.shard->lose(group));
-  if (number_ > 0) DLHOST_TRY(ends_.send(0, {.word = Word::lost, .step = joins_[group], .place = worker}));
+  if (number_ > 0) DLHOST_TRY(ends_.send(0, to_worker::Lost{.worker = worker, .join = joins_[group]}));
   return true;
 }
 
 // The lost worker may be out of reach for the sender only. A message about processes that were replaced since is old.
-Status LostGroups::hear_lost(const Message& message) {
-  const auto worker = static_cast<std::uint32_t>(message.place);
+Status LostGroups::hear_lost(std::uint32_t from, const to_worker::Lost& lost) {
+  const std::uint32_t worker = lost.worker;
   const std::uint32_t group = worker < map_.workers() ? map_.server_group_of(worker) : 0;
   if (!mends_ || number_ > 0 || group == 0)
-    return Status::corrupt("worker ", message.seat, " reports worker ", message.place,
+    return Status::corrupt("worker ", from, " reports worker ", worker,
                            " as lost, but that worker's group cannot be lost, or the report is not for this worker");
-  if (message.step == joins_[group] && !lost_[worker]) ends_.address_book.end(worker);
+  if (lost.join == joins_[group] && !lost_[worker]) ends_.address_book.end(worker);
   return {};
 }
 
@@ -139,8 +138,8 @@ Status LostGroups::admit(std::uint32_t server_group, param::Joining joining) {
   ends_.steps.begun = std::move(begun);
   admission_ =
       Admission{.server_group = server_group, .joining = joining, .reached = std::vector<bool>(map_.workers())};
-  const Message join{.word = Word::join, .group = static_cast<std::uint16_t>(server_group), .step = joining.number};
-  DLHOST_TRY(hear_join(join));
+  const to_worker::Join join{.server_group = server_group, .number = joining.number};
+  DLHOST_TRY(hear_join(number_, join));
   for (const std::uint32_t worker : map_.workers_of(server_group)) {
     ends_.steps.done[worker] = ends_.steps.begun.steps[worker];
     admission_->reached[worker] = true;
@@ -172,14 +171,13 @@ void LostGroups::reach_or_lose(std::uint32_t worker, const Contact& contact) {
   if (lost_[worker]) ends_.post->forget(worker);
 }
 
-Status LostGroups::hear_join(const Message& message) {
-  const std::uint32_t group = message.group;
-  if (!mends_ || message.seat != param::leading_seat || group == 0 || group >= map_.server_groups() ||
-      group == own_group_)
-    return Status::corrupt("worker ", message.seat, " says that server group ", group,
+Status LostGroups::hear_join(std::uint32_t from, const to_worker::Join& join) {
+  const std::uint32_t group = join.server_group;
+  if (!mends_ || from != param::leading_seat || group == 0 || group >= map_.server_groups() || group == own_group_)
+    return Status::corrupt("worker ", from, " says that server group ", group,
                            " joins the run; only the leader says that, and of groups other than its own and this one");
   DLHOST_TRY(lose_group(group));
-  joins_[group] = message.step;
+  joins_[group] = join.number;
   for (const std::uint32_t worker : map_.workers_of(group)) {
     DLHOST_ASSIGN(const Contact contact, ends_.address_book.contact(worker));
     reach_or_lose(worker, contact);
@@ -192,17 +190,18 @@ Status LostGroups::hear_join(const Message& message) {
     ends_.post->forget(home);
   }
   if (ends_.shard && !lost_[counterpart])
-    DLHOST_TRY(ends_.shard->replace(group, ends_.memory.of(counterpart), static_cast<std::uint32_t>(message.step)));
-  return number_ == 0 ? Status() : ends_.send(0, {.word = Word::joined, .step = message.step});
+    DLHOST_TRY(ends_.shard->replace(group, ends_.memory.of(counterpart), static_cast<std::uint32_t>(join.number)));
+  return number_ == 0 ? Status() : ends_.send(0, to_worker::Joined{.number = join.number});
 }
 
 // Messages about an admission that was given up may still come.
-void LostGroups::hear_joined(const Message& message) {
-  if (!admission_ || message.step != admission_->joining.number) return;
-  if (map_.server_group_of(message.seat) == admission_->server_group)
+Status LostGroups::hear_joined(std::uint32_t from, const to_worker::Joined& joined) {
+  if (!admission_ || joined.number != admission_->joining.number) return {};
+  if (map_.server_group_of(from) == admission_->server_group)
     ++admission_->joined;
   else
-    admission_->reached[message.seat] = true;
+    admission_->reached[from] = true;
+  return {};
 }
 
 bool LostGroups::is_reached() const {
@@ -223,10 +222,10 @@ bool LostGroups::has_joined() const { return admission_->joined == map_.servers(
 Status LostGroups::release(std::optional<std::uint64_t> until) {
   const std::uint32_t released = admission_->server_group;
   admission_.reset();
-  for (const std::uint32_t worker : map_.workers_of(released)) DLHOST_TRY(ends_.send(worker, {.word = Word::put}));
+  for (const std::uint32_t worker : map_.workers_of(released)) DLHOST_TRY(ends_.send(worker, to_worker::Put()));
   for (std::uint32_t group = 1; until && group < map_.groups(); ++group)
     if (const std::uint32_t first = group * map_.workers_of_group(); map_.server_group_of(first) == released)
-      DLHOST_TRY(ends_.send(first, {.word = Word::free, .step = *until}));
+      DLHOST_TRY(ends_.send(first, to_worker::Free{.until = *until}));
   return {};
 }
 

@@ -40,9 +40,9 @@ class LostGroups {
 
   // A worker is gone. False: the run does not go on without it.
   Result<bool> lose(std::uint32_t worker);
-  Status hear_lost(const param::Message&);
-  Status hear_join(const param::Message&);
-  void hear_joined(const param::Message&);
+  Status hear_lost(std::uint32_t from, const param::to_worker::Lost&);
+  Status hear_join(std::uint32_t from, const param::to_worker::Join&);
+  Status hear_joined(std::uint32_t from, const param::to_worker::Joined&);
 
   // Writes what a lost group had learned of a slice; returns the version that has it. Empty: its server had not begun.
   std::optional<Version> learned_by(std::uint32_t server_group, const param::Slice&, std::span<float> learned) const;

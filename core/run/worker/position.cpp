@@ -4,15 +4,15 @@
 
 namespace dlhost::run {
 
-Status Position::hear_undecided(const param::Message& message) {
+Status Position::hear_undecided(std::uint32_t from, const param::to_worker::Undecided& message) {
   const bool is_asked = unanswered_ > 0 && message.group < ends_.layout.map.groups() &&
-                        message.seat == ends_.layout.map.home_of(ends_.layout.map.server_group_of(
-                                            message.group * ends_.layout.map.workers_of_group()));
+                        from == ends_.layout.map.home_of(ends_.layout.map.server_group_of(
+                                    message.group * ends_.layout.map.workers_of_group()));
   if (!is_asked)
-    return Status::corrupt("worker ", message.seat, " tells which steps of group ", message.group,
+    return Status::corrupt("worker ", from, " tells which steps of group ", message.group,
                            " are undecided, which this worker did not ask");
   --unanswered_;
-  undecided_[message.group] = message.step;
+  undecided_[message.group] = message.first;
   return {};
 }
 
@@ -20,7 +20,7 @@ Status Position::ask_for_undecided() {
   undecided_.assign(ends_.layout.map.groups(), 0);
   unanswered_ = ends_.layout.map.groups();
   for (std::uint32_t group = 0; group < ends_.layout.map.server_groups(); ++group)
-    DLHOST_TRY(ends_.table->send(ends_.layout.map.home_of(group), {.word = param::Word::complete}));
+    DLHOST_TRY(ends_.table->send(ends_.layout.map.home_of(group), param::to_chooser::Complete()));
   return ends_.table->wait_until(
       [this] { return ends_.waits.is_over(unanswered_ == 0, Waits::on(Awaited::What::answers)); });
 }

@@ -17,7 +17,7 @@ class Position {
       : ends_(ends), lost_(lost), alignment_(alignment) {}
   // If groups are chosen for whole steps: asks which of their steps are decided.
   Status ask_for_undecided();
-  Status hear_undecided(const param::Message&);
+  Status hear_undecided(std::uint32_t from, const param::to_worker::Undecided&);
   // Writes the position to RunSteps::reached.
   Status find();
 

@@ -16,7 +16,7 @@ Worker::Worker(Session& session, AddressBook& book, plan::ExchangePlugins plugin
       lost_(ends_, exchange_.groups_go_on && book.admissions()), alignment_(ends_, lost_),
       position_(ends_, lost_, alignment_), salvage_(ends_), kept_(ends_, lost_, alignment_, salvage_),
       ledgers_(ends_, [this](std::uint32_t group) { return lost_.has(group); }), states_(ends_),
-      liveness_(ends_, lost_), peers_(ends_, liveness_, stopped_), idle_(map_.workers()) {
+      liveness_(ends_, lost_), peers_(ends_, liveness_, orders_.stopped), idle_(map_.workers()) {
   lost_.on_replaced = [this](std::uint32_t worker) { liveness_.forget(worker); };
 }
 
@@ -29,7 +29,7 @@ Result<std::unique_ptr<Worker>> Worker::make(Session& session, AddressBook& book
 }
 
 void Worker::find_led() {
-  leader_ = exchange_.in_step ? 0 : place().group * place().workers;
+  orders_.leader = leads() || exchange_.in_step ? param::leading_seat : place().group * place().workers;
   for (std::uint32_t other = 0; other < map_.workers(); ++other) {
     if (other == number_ || !leads()) continue;
     if (exchange_.in_step || other / place().workers == place().group) led_.push_back(other);
@@ -90,9 +90,10 @@ Status Worker::join() {
 }
 
 Status Worker::await_put() {
-  DLHOST_TRY(ends_.table->wait_until(
-      [this] { return ends_.waits.is_over(put_ || stopped_, Waits::on(Awaited::What::beginning, 0)); }));
-  return put_ ? states_.land() : Status();
+  DLHOST_TRY(ends_.table->wait_until([this] {
+    return ends_.waits.is_over(orders_.are_values_put || orders_.stopped, Waits::on(Awaited::What::beginning, 0));
+  }));
+  return orders_.are_values_put ? states_.land() : Status();
 }
 
 Status Worker::begin(const param::StartPoint& beginning) {
@@ -134,9 +135,9 @@ Status Worker::begin(const param::StartPoint& beginning) {
 
 Status Worker::put() {
   for (std::uint32_t worker = 1; worker < map_.workers(); ++worker)
-    DLHOST_TRY(ends_.send(worker, {.word = param::Word::put}));
+    DLHOST_TRY(ends_.send(worker, param::to_worker::Put()));
   DLHOST_TRY(ends_.table->wait_until([this] { return ends_.post->all_sent(); }));
-  put_ = true;
+  orders_.are_values_put = true;
   return {};
 }
 
@@ -194,7 +195,7 @@ Status Worker::show_rest() {
 }
 
 Status Worker::show_away() {
-  if (!ends_.has_far() || !put_) return {};
+  if (!ends_.has_far() || !orders_.are_values_put) return {};
   liveness_.show_at_once();
   return ends_.await_shown();
 }

@@ -25,6 +25,7 @@
 #include "run/worker/ledger_keeper.h"
 #include "run/worker/liveness.h"
 #include "run/worker/lost_groups.h"
+#include "run/worker/orders.h"
 #include "run/worker/position.h"
 #include "run/worker/running_state.h"
 #include "run/worker/salvage.h"
@@ -59,7 +60,7 @@ class Worker final : public param::SharedParams, public param::DeviceSums, priva
   void converts(bool begins) override { ends_.table->converts(begins); }
   Status progress() override { return ends_.table->progress(); }
   std::optional<double> gradient_norm() const override { return ends_.gradient_norm(); }
-  void beat() override { liveness_.beat(put_); }
+  void beat() override { liveness_.beat(orders_.are_values_put); }
   Peers& peers() override { return peers_.peers(); }
   Status wait_for_device(const std::function<Result<bool>()>& done) override { return peers_.wait(done); }
   std::vector<std::vector<param::TensorPlace>> own_values() override { return kept_.of_workers(); }
@@ -119,10 +120,7 @@ class Worker final : public param::SharedParams, public param::DeviceSums, priva
   Result<std::optional<std::uint64_t>> freed(std::uint64_t done);
 
   // Of a worker that does not lead.
-  struct Go {
-    std::uint64_t step;
-    double rate;
-  };
+  using Go = param::to_worker::Go;
   Result<std::optional<Go>> next(); // empty: the run is over
   Status done(std::uint64_t step, const std::vector<program::Metric>&);
 
@@ -136,7 +134,7 @@ class Worker final : public param::SharedParams, public param::DeviceSums, priva
   void show(const StepTimes& times) { ends_.memory.vitals(number_).show(times); }
   std::vector<record::WorkerReport> reports() const { return liveness_.reports(); }
 
-  bool stopped() const { return stopped_; }
+  bool stopped() const { return orders_.stopped; }
   // Waits until the leader has stopped all, has told why the run does not begin, or is gone; but not for long.
   void await_end();
 
@@ -149,9 +147,10 @@ class Worker final : public param::SharedParams, public param::DeviceSums, priva
   Worker(Session&, AddressBook&, plan::ExchangePlugins, std::uint32_t number);
   void find_led();
   Status connect();
-  Status take(const param::Message&) override;
-  Status hear_failed(const param::Message&);
-  bool calls() const override { return holder_.has_value(); }
+  Status take(std::uint32_t from, const param::ToWorker&) override;
+  Status hear_done(std::uint32_t worker, std::uint64_t steps);
+  Status hear_failed(std::uint32_t from, const param::to_worker::Failed&);
+  bool calls() const override { return orders_.holder.has_value(); }
   Status attend() override;
   Status watch() override;
   Result<bool> lose(std::uint32_t worker) override { return lost_.lose(worker); }
@@ -170,7 +169,7 @@ class Worker final : public param::SharedParams, public param::DeviceSums, priva
   const plan::WorkerMap& map_;
   const std::uint32_t number_;
   std::vector<std::uint32_t> led_; // workers that it leads
-  std::uint32_t leader_ = 0;       // of this worker
+  Orders orders_;
   LostGroups lost_;
   Alignment alignment_;
   Position position_;
@@ -181,13 +180,8 @@ class Worker final : public param::SharedParams, public param::DeviceSums, priva
   Liveness liveness_;
   DevicePeers peers_;
 
-  bool put_ = false; // the first values are everywhere
-  bool stopped_ = false;
-  std::optional<Go> go_;
-  std::uint64_t free_until_ = 0;        // own group's steps
-  bool left_ = false;                   // its group makes no more steps
-  std::optional<std::uint32_t> holder_; // the worker that wants this one to stand still
-  bool resting_ = false, computing_ = false;
+  bool left_ = false; // its group makes no more steps
+  bool computing_ = false;
   std::vector<bool> idle_; // workers that said so since they were held
 
   // The run's leader's.

@@ -91,7 +91,7 @@ Status WorkerEnds::open_post() {
   return {};
 }
 
-Status WorkerEnds::tell(std::span<const std::uint32_t> workers, const param::Message& message) const {
+Status WorkerEnds::tell(std::span<const std::uint32_t> workers, const param::Body& message) const {
   Status first;
   for (const std::uint32_t worker : workers) {
     Status status = send(worker, message);
@@ -142,7 +142,7 @@ void WorkerEnds::fail(const Status& status) const {
         .ignore("a worker that cannot be told notices that this one is gone");
     others.push_back(worker);
   }
-  tell(others, {.word = param::Word::failed, .step = static_cast<std::uint64_t>(status.code())})
+  tell(others, param::to_worker::Failed{.code = static_cast<std::uint32_t>(status.code())})
       .ignore("a worker that cannot be told notices that this one is gone");
   await_sent();
 }
@@ -179,8 +179,7 @@ Status WorkerEnds::make_table(param::ControlHandler& control, bool mends, Learne
       .handlers = layout.plugins.handlers(session.store()),
       .seats = layout.map.servers_of(place.server_group),
       .other_seats = {},
-      .group = static_cast<std::uint16_t>(place.group),
-      .rank = static_cast<std::uint16_t>(place.rank),
+      .worker = {static_cast<std::uint16_t>(place.group), static_cast<std::uint16_t>(place.rank)},
       .rows = {static_cast<std::uint64_t>(place.first_row), static_cast<std::uint32_t>(place.rows)},
       .clip = nullptr,
       .replica = nullptr,
@@ -216,6 +215,7 @@ Status WorkerEnds::make_shard(bool mends, LearnedBy learned_by) {
   param::ShardSetup setup{
       .server = layout.server(),
       .machine = layout.map.machine_of(number),
+      .epoch = address_book.epoch(),
       .seats = layout.map.servers_of(place.server_group),
       .slices = &slices(),
       .masters = &memory.masters(),
@@ -232,7 +232,7 @@ Status WorkerEnds::make_shard(bool mends, LearnedBy learned_by) {
       .sync = sync_setup(mends, std::move(learned_by)),
       .alike = exchange.alike(),
       .activity = &session.activity(),
-      .send = [this](std::uint32_t worker, const param::Message& message) { return send(worker, message); }};
+      .send = [this](std::uint32_t worker, const param::Body& message) { return send(worker, message); }};
   if (has_far()) {
     setup.show = [this](std::uint32_t worker, std::span<const std::byte> part, record::Cargo cargo) {
       return memory.show_masters(layout.place.server_group, layout.map.machine_of(worker), part, cargo);
@@ -241,7 +241,7 @@ Status WorkerEnds::make_shard(bool mends, LearnedBy learned_by) {
       const auto at = static_cast<std::size_t>(part.data() - memory.own().data());
       return post->show(memory.shown(worker, at, part.size(), record::Cargo::state));
     };
-    setup.send_with = [this](std::uint32_t worker, const param::Message& message,
+    setup.send_with = [this](std::uint32_t worker, const param::Body& message,
                              std::span<const std::byte> params) -> Status {
       DLHOST_ASSIGN(const auto shown, memory.shown_masters(layout.place.server_group, layout.map.machine_of(worker),
                                                            params, record::Cargo::params));
@@ -267,12 +267,13 @@ void WorkerEnds::make_chooser() {
       .consistency = handler.plugin.get(),
       .actor = handler.actor,
       .activity = &session.activity(),
+      .epoch = address_book.epoch(),
       .tell =
-          [this, servers = layout.map.servers_of(place.server_group)](const param::Message& message) {
+          [this, servers = layout.map.servers_of(place.server_group)](const param::ToServer& message) {
             for (const std::uint32_t server : servers) DLHOST_TRY(send(server, message));
             return Status();
           },
-      .answer = [this](const param::Message& message) { return send(0, message); }});
+      .answer = [this](const param::to_worker::Undecided& message) { return send(param::leading_seat, message); }});
 }
 
 std::optional<param::GroupSync::Setup> WorkerEnds::sync_setup(bool mends, LearnedBy learned_by) {
@@ -291,9 +292,11 @@ std::optional<param::GroupSync::Setup> WorkerEnds::sync_setup(bool mends, Learne
                      .seed = static_cast<std::uint64_t>(session.job().seed),
                      .traffic = &exchanged,
                      .send =
-                         [this, cargo](std::uint32_t worker, const param::Message& message,
+                         [this, cargo](std::uint32_t worker, const param::ToNeighbour& message,
                                        std::span<const std::byte> part) {
-                           return table->send(worker, message, memory.shown(worker, message.place, part.size(), cargo));
+                           if (part.empty()) return table->send(worker, message);
+                           const auto at = static_cast<std::size_t>(part.data() - memory.own().data());
+                           return table->send(worker, message, memory.shown(worker, at, part.size(), cargo));
                          }},
       .in_step = exchange.in_step,
       .outlived = exchange.versions_outlive,

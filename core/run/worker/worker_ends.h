@@ -44,9 +44,9 @@ struct WorkerEnds {
   bool has_far() const { return layout.map.has_far(number); }
   std::uint32_t home() const { return layout.map.home_of(layout.place.server_group); }
   const param::Slices& slices() const { return memory.places().slices; }
-  Status send(std::uint32_t worker, const param::Message& message) const { return table->send(worker, message); }
+  Status send(std::uint32_t worker, const param::Body& message) const { return table->send(worker, message); }
   // Sends to each, also if some are gone. Errors: the first.
-  Status tell(std::span<const std::uint32_t> workers, const param::Message&) const;
+  Status tell(std::span<const std::uint32_t> workers, const param::Body&) const;
 
   // Waits until all that was shown to other machines is there.
   Status await_shown() const;

@@ -2,66 +2,55 @@
 #include <algorithm>
 #include <utility>
 
-#include "run/worker/orders.h"
 #include "run/worker/worker.h"
 
 namespace dlhost::run {
 
-using param::Message;
-using param::Word;
+namespace to_worker = param::to_worker;
 using Groups = plan::Exchange::Groups;
 using What = Awaited::What;
 
-Status Worker::take(const Message& message) {
-  if (message.seat >= map_.workers())
-    return Status::corrupt("a message of worker ", message.seat, ", and there are ", map_.workers());
-  if (!Orders{leads() ? param::leading_seat : leader_}.may_come(message.word, message.seat))
-    return Status::corrupt("worker ", message.seat, " sent worker ", number_, " an order that only its leader gives");
-  std::vector<std::uint64_t>& done = ends_.steps.done;
-  switch (message.word) {
-  case Word::put: put_ = true; return {};
-  case Word::go:
-    go_ = {message.step, message.rate};
-    resting_ = false;
-    return {};
-  case Word::free:
-    free_until_ = message.step;
-    resting_ = false;
-    return {};
-  case Word::hold: holder_ = message.seat; return {};
-  case Word::stop: // in the middle of a step, messages that it waits for will not come
-    stopped_ = true;
-    return computing_ ? Status::cancelled("stopped by the leader") : Status();
-  case Word::done: done[message.seat] = std::max(done[message.seat], message.step + 1); return {};
-  case Word::idle:
-    done[message.seat] = std::max(done[message.seat], message.step);
-    idle_[message.seat] = true;
-    return {};
-  case Word::failed: return hear_failed(message);
-  case Word::alive: return {};
-  case Word::undecided: return position_.hear_undecided(message);
-  case Word::attested: return ledgers_.hear_attested(message);
-  case Word::lost: return lost_.hear_lost(message);
-  case Word::join: return lost_.hear_join(message);
-  case Word::joined: lost_.hear_joined(message); return {};
-  case Word::aligned: return alignment_.hear_aligned(message);
-  default: return Status::corrupt("a message that is not for a worker");
-  }
+// If the run is over in the middle of a step, messages that the step waits for will not come.
+Status Worker::take(std::uint32_t from, const param::ToWorker& message) {
+  if (from >= map_.workers()) return Status::corrupt("a message of worker ", from, ", and there are ", map_.workers());
+  if (!orders_.may_come(message, from))
+    return Status::corrupt("worker ", from, " sent worker ", number_, " an order that only its leader gives");
+  orders_.note(message, from);
+  return param::dispatch(
+      message, [](const auto&) { return Status(); },
+      [&](const to_worker::Done& done) { return hear_done(from, done.step + 1); },
+      [&](const to_worker::Idle& idle) {
+        idle_[from] = true;
+        return hear_done(from, idle.steps);
+      },
+      [&](const to_worker::Stop&) { return computing_ ? Status::cancelled("stopped by the leader") : Status(); },
+      [&](const to_worker::Failed& failed) { return hear_failed(from, failed); },
+      [&](const to_worker::Undecided& told) { return position_.hear_undecided(from, told); },
+      [&](const to_worker::Attested& told) { return ledgers_.hear_attested(from, told); },
+      [&](const to_worker::Aligned& told) { return alignment_.hear_aligned(from, told); },
+      [&](const to_worker::Lost& told) { return lost_.hear_lost(from, told); },
+      [&](const to_worker::Join& told) { return lost_.hear_join(from, told); },
+      [&](const to_worker::Joined& told) { return lost_.hear_joined(from, told); });
 }
 
-// The run is over for all.
-Status Worker::hear_failed(const Message& message) {
-  stopped_ = true;
-  const auto said = ends_.memory.words(message.seat);
+Status Worker::hear_done(std::uint32_t worker, std::uint64_t steps) {
+  std::uint64_t& done = ends_.steps.done[worker];
+  done = std::max(done, steps);
+  return {};
+}
+
+// The run is over for all. The reason is in the sender's memory.
+Status Worker::hear_failed(std::uint32_t from, const to_worker::Failed& failed) {
+  const auto said = ends_.memory.words(from);
   const std::string reason(said.data(), static_cast<std::size_t>(std::ranges::find(said, '\0') - said.begin()));
   const auto code =
-      message.step <= static_cast<std::uint64_t>(Code::internal) ? static_cast<Code>(message.step) : Code::internal;
-  return Status(code, concat("worker ", message.seat, ": ", reason));
+      failed.code <= static_cast<std::uint32_t>(Code::internal) ? static_cast<Code>(failed.code) : Code::internal;
+  return Status(code, concat("worker ", from, ": ", reason));
 }
 
 Status Worker::go(std::uint64_t step, double rate) {
   ends_.memory.vitals(number_).told.store(step, std::memory_order_release);
-  return ends_.tell(led_, {.word = Word::go, .step = step, .rate = rate});
+  return ends_.tell(led_, to_worker::Go{.step = step, .rate = rate});
 }
 
 Status Worker::gather(std::uint64_t step, std::vector<program::Metric>& metrics) {
@@ -84,7 +73,7 @@ Status Worker::hold_led() {
   if (std::exchange(others_free_, false) || first)
     for (std::uint32_t group = 1; group < map_.groups(); ++group) held.push_back(group * place().workers);
   for (const std::uint32_t worker : held) idle_[worker] = false;
-  DLHOST_TRY(ends_.tell(held, {.word = Word::hold}));
+  DLHOST_TRY(ends_.tell(held, to_worker::Hold()));
   const auto rests = [&](std::uint32_t worker) { return idle_[worker] || lost_.has(map_.server_group_of(worker)); };
   return ends_.table->wait_until([&] { return ends_.waits.all_of(held, What::rest, rests); });
 }
@@ -105,22 +94,23 @@ Status Worker::hold() {
 
 // Stands still until it may go on, with the workers that it leads. It may be held again meanwhile.
 Status Worker::attend() {
-  for (resting_ = true; calls() && resting_ && !stopped_;) {
-    const std::uint32_t holder = *std::exchange(holder_, std::nullopt);
+  for (orders_.resting = true; calls() && orders_.resting && !orders_.stopped;) {
+    const std::uint32_t holder = *std::exchange(orders_.holder, std::nullopt);
     DLHOST_TRY(hold_led());
     DLHOST_TRY(until_answered(&param::Table::flush));
     DLHOST_TRY(until_answered(&param::Table::settle));
     DLHOST_TRY(states_.leave());
     liveness_.show_memory();
     DLHOST_TRY(show_rest());
-    DLHOST_TRY(ends_.table->send(holder, {.word = Word::idle, .step = done_by_all()}));
-    DLHOST_TRY(ends_.table->wait_until(
-        [&] { return ends_.waits.is_over(!resting_ || stopped_ || calls(), Waits::on(What::word, holder)); }));
-    if (!stopped_) DLHOST_TRY(states_.land());
+    DLHOST_TRY(ends_.table->send(holder, to_worker::Idle{.steps = done_by_all()}));
+    DLHOST_TRY(ends_.table->wait_until([&] {
+      return ends_.waits.is_over(!orders_.resting || orders_.stopped || calls(), Waits::on(What::permission, holder));
+    }));
+    if (!orders_.stopped) DLHOST_TRY(states_.land());
   }
-  if (!stopped_)
-    DLHOST_TRY(ends_.tell(led_, {.word = Word::free, .step = free_until_})); // some may be in the middle of a step
-  return stopped_ && computing_ ? Status::cancelled("stopped by the leader") : Status();
+  if (!orders_.stopped)
+    DLHOST_TRY(ends_.tell(led_, to_worker::Free{.until = orders_.free_until})); // some may be in the middle of a step
+  return orders_.stopped && computing_ ? Status::cancelled("stopped by the leader") : Status();
 }
 
 // A leader may wait, in a step that it has made, for workers that have yet to make it.
@@ -134,7 +124,7 @@ Status Worker::stop() {
   std::vector<std::uint32_t> all = led_;
   if (number_ == 0)
     for (std::uint32_t worker = 1; worker < map_.workers(); ++worker) all.push_back(worker);
-  return ends_.tell(all, {.word = Word::stop});
+  return ends_.tell(all, to_worker::Stop());
 }
 
 // A leader frees the workers that it held. If one leader held a worker and another freed it, the worker could receive
@@ -145,13 +135,13 @@ Status Worker::free(std::uint64_t until) {
   if (exchange_.in_step || std::exchange(others_free_, true)) return {};
   for (std::uint32_t group = 1; group < map_.groups(); ++group)
     if (!lost_.has(map_.server_group_of(group * place().workers)))
-      DLHOST_TRY(ends_.table->send(group * place().workers, {.word = Word::free, .step = until}));
+      DLHOST_TRY(ends_.table->send(group * place().workers, to_worker::Free{.until = until}));
   return {};
 }
 
 Status Worker::leave(std::uint32_t group) {
   for (std::uint32_t rank = 0; rank < place().workers; ++rank)
-    DLHOST_TRY(ends_.table->leave(static_cast<std::uint16_t>(group), static_cast<std::uint16_t>(rank)));
+    DLHOST_TRY(ends_.table->leave({static_cast<std::uint16_t>(group), static_cast<std::uint16_t>(rank)}));
   return {};
 }
 
@@ -176,29 +166,31 @@ Status Worker::wait_for_groups(std::uint64_t steps) {
 Result<std::optional<std::uint64_t>> Worker::freed(std::uint64_t done) {
   computing_ = false;
   ends_.steps.done[number_] = done;
-  const auto finished = [&] { return !left_ && free_until_ > 0 && free_until_ <= done; };
+  const auto finished = [&] { return !left_ && orders_.free_until > 0 && orders_.free_until <= done; };
   const auto news = [&] {
-    return ends_.waits.is_over(stopped_ || (!calls() && (free_until_ > done || finished())), Waits::on(What::step, 0));
+    return ends_.waits.is_over(orders_.stopped || (!calls() && (orders_.free_until > done || finished())),
+                               Waits::on(What::step, 0));
   };
   DLHOST_TRY(ends_.table->attend_until(news));
-  if (!stopped_ && finished()) {
+  if (!orders_.stopped && finished()) {
     left_ = true;
     DLHOST_TRY(until_answered(&param::Table::flush));
     DLHOST_TRY(leave(place().group));
-    DLHOST_TRY(ends_.table->send(0, {.word = Word::done, .step = done - 1}));
+    DLHOST_TRY(ends_.table->send(0, to_worker::Done{.step = done - 1}));
     DLHOST_TRY(ends_.table->attend_until(news));
   }
-  if (stopped_) return std::optional<std::uint64_t>();
+  if (orders_.stopped) return std::optional<std::uint64_t>();
   computing_ = true;
-  return std::optional(free_until_);
+  return std::optional(orders_.free_until);
 }
 
 Result<std::optional<Worker::Go>> Worker::next() {
-  DLHOST_TRY(ends_.table->attend_until(
-      [&] { return ends_.waits.is_over(stopped_ || (!calls() && go_), Waits::on(What::step, leader_)); }));
-  if (stopped_) return std::optional<Go>();
+  DLHOST_TRY(ends_.table->attend_until([&] {
+    return ends_.waits.is_over(orders_.stopped || (!calls() && orders_.go), Waits::on(What::step, orders_.leader));
+  }));
+  if (orders_.stopped) return std::optional<Go>();
   computing_ = true;
-  return std::exchange(go_, std::nullopt);
+  return std::exchange(orders_.go, std::nullopt);
 }
 
 Status Worker::done(std::uint64_t step, const std::vector<program::Metric>& metrics) {
@@ -211,9 +203,9 @@ Status Worker::done(std::uint64_t step, const std::vector<program::Metric>& metr
   }
   computing_ = false;
   ends_.steps.done[number_] = step + 1;
-  return ends_.table->send(
-      leader_, {.word = Word::done, .step = step},
-      shown(leader_, ends_.memory.places().numbers, 2 * metrics.size() * sizeof(double), record::Cargo::control));
+  return ends_.table->send(orders_.leader, to_worker::Done{.step = step},
+                           shown(orders_.leader, ends_.memory.places().numbers, 2 * metrics.size() * sizeof(double),
+                                 record::Cargo::control));
 }
 
 void Worker::await_end() {
@@ -221,7 +213,7 @@ void Worker::await_end() {
   Clock& clock = host().clock();
   const Nanoseconds end = clock.now() + 5'000'000'000;
   const auto leads = [&] { return std::ranges::find(ends_.post->gone(), 0U) == ends_.post->gone().end(); };
-  while (!stopped_ && ends_.address_book.failure().ok() && leads() && clock.now() < end)
+  while (!orders_.stopped && ends_.address_book.failure().ok() && leads() && clock.now() < end)
     ends_.table->progress(10'000'000).ignore("more may go, now that one has");
 }
 

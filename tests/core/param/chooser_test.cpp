@@ -16,8 +16,13 @@ class ChooserTest : public testing::Test {
  protected:
   // Reports that a worker has sent a whole step, computed with that version.
   Status whole(std::uint16_t group, std::uint16_t rank, std::uint64_t step, Version based_on) {
-    return chooser_.take({.word = Word::whole, .group = group, .rank = rank, .step = step, .version = based_on});
+    return chooser_.take(0, to_chooser::Whole{.worker = {group, rank}, .step = step, .based_on = based_on});
   }
+  Status leave(std::uint16_t group, std::uint16_t rank, std::uint32_t from = leading_seat) {
+    return chooser_.take(from, to_chooser::Leave{.worker = {group, rank}});
+  }
+  Status complete(std::uint32_t from = leading_seat) { return chooser_.take(from, to_chooser::Complete()); }
+  static std::string name(WorkerId worker) { return concat(worker.group, ".", worker.rank); }
   void group_sends(std::uint16_t group, std::uint64_t step, Version based_on) {
     for (std::uint16_t rank : {0, 1}) EXPECT_TRUE(whole(group, rank, step, based_on).ok());
   }
@@ -34,12 +39,16 @@ class ChooserTest : public testing::Test {
     options.entries.emplace_back("late_share", Value{late_share});
     return options;
   }
-  static std::string line_of(const Message& message) {
-    const std::string who = concat(message.group, ".", message.rank);
-    if (message.word == Word::chosen) return concat("chosen ", who, " for ", message.version);
-    if (message.word == Word::folded) return concat("folded ", who, " times ", message.rate);
-    if (message.word == Word::align) return "align";
-    return concat("dropped ", who);
+  static std::string line_of(const ToServer& message) {
+    return dispatch(
+        message,
+        [](const to_server::Chosen& chosen) { return concat("chosen ", name(chosen.worker), " for ", chosen.version); },
+        [](const to_server::Folded& folded) {
+          return concat("folded ", name(folded.worker), " times ", folded.weight);
+        },
+        [](const to_server::Dropped& dropped) { return concat("dropped ", name(dropped.worker)); },
+        [](const to_server::Align&) { return std::string("align"); },
+        [](const auto&) { return std::string("something else"); });
   }
 
   env::RealHost host_{LogLevel::error};
@@ -51,13 +60,13 @@ class ChooserTest : public testing::Test {
                     .consistency = consistency_.get(),
                     .activity = &activity_,
                     .tell =
-                        [this](const Message& message) {
+                        [this](const ToServer& message) {
                           told_.push_back(line_of(message));
                           return Status();
                         },
                     .answer =
-                        [this](const Message& message) {
-                          told_.push_back(concat(message.group, " from ", message.step));
+                        [this](const to_worker::Undecided& undecided) {
+                          told_.push_back(concat(undecided.group, " from ", undecided.first));
                           return Status();
                         }}};
 };
@@ -93,15 +102,14 @@ TEST_F(ChooserTest, WhatComesTwiceCountsOnce) {
 TEST_F(ChooserTest, WhoLeavesIsNotWaitedFor) {
   group_sends(0, 0, 0);
   for (std::uint16_t group : {1, 2})
-    for (std::uint16_t rank : {0, 1})
-      EXPECT_TRUE(chooser_.take({.word = Word::leave, .group = group, .rank = rank}).ok());
+    for (std::uint16_t rank : {0, 1}) EXPECT_TRUE(leave(group, rank).ok());
   EXPECT_THAT(told(), ElementsAre("chosen 0.0 for 0", "chosen 0.1 for 0"));
 }
 
 TEST_F(ChooserTest, WhoLeavesBehindAContributionIsCounted) {
-  for (std::uint16_t rank : {0, 1}) EXPECT_TRUE(chooser_.take({.word = Word::leave, .group = 1, .rank = rank}).ok());
+  for (std::uint16_t rank : {0, 1}) EXPECT_TRUE(leave(1, rank).ok());
   group_sends(0, 0, 0);
-  for (std::uint16_t rank : {0, 1}) EXPECT_TRUE(chooser_.take({.word = Word::leave, .rank = rank}).ok());
+  for (std::uint16_t rank : {0, 1}) EXPECT_TRUE(leave(0, rank).ok());
   EXPECT_THAT(told(), ElementsAre()); // group 2 makes the version with it
   group_sends(2, 0, 0);
   EXPECT_THAT(told(), ElementsAre("chosen 0.0 for 0", "chosen 0.1 for 0", "chosen 2.0 for 0", "chosen 2.1 for 0"));
@@ -115,12 +123,11 @@ TEST_F(ChooserTest, WhoIsNotThereIsRefused) {
 
 // Groups have two workers each and begin at seats 0, 2 and 4.
 TEST_F(ChooserTest, OnlyLeadersSayThatAGroupLeavesOrThatAllStandStill) {
-  EXPECT_THAT(chooser_.take({.word = Word::leave, .seat = 4, .group = 1}).message(),
-              HasSubstr("seat 4 reports the last step of group 1"));
-  EXPECT_THAT(chooser_.take({.word = Word::complete, .seat = 2}).message(), HasSubstr("only the run's leader"));
+  EXPECT_THAT(leave(1, 0, 4).message(), HasSubstr("seat 4 reports the last step of group 1"));
+  EXPECT_THAT(complete(2).message(), HasSubstr("only the run's leader"));
   EXPECT_THAT(told(), ElementsAre());
-  EXPECT_TRUE(chooser_.take({.word = Word::leave, .seat = 2, .group = 1}).ok());
-  EXPECT_TRUE(chooser_.take({.word = Word::leave, .seat = 0, .group = 1, .rank = 1}).ok());
+  EXPECT_TRUE(leave(1, 0, 2).ok());
+  EXPECT_TRUE(leave(1, 1).ok());
 }
 
 TEST_F(ChooserTest, WhereNothingIsFoldedItSaysFromWhereOnNothingIsDecided) {
@@ -130,7 +137,7 @@ TEST_F(ChooserTest, WhereNothingIsFoldedItSaysFromWhereOnNothingIsDecided) {
   group_sends(1, 1, 1); // and waits for another group
   EXPECT_TRUE(whole(2, 0, 1, 1).ok());
   told();
-  EXPECT_TRUE(chooser_.take({.word = Word::complete}).ok());
+  EXPECT_TRUE(complete().ok());
   EXPECT_THAT(told(), ElementsAre("0 from 1", "1 from 1", "2 from 1"));
   group_sends(0, 1, 1); // it still counts
   EXPECT_THAT(told(), ElementsAre("chosen 1.0 for 1", "chosen 1.1 for 1", "chosen 0.0 for 1", "chosen 0.1 for 1"));
@@ -152,7 +159,7 @@ TEST_F(FoldingChooserTest, WhoIsLateIsFoldedInTheLessTheLater) {
 
 TEST_F(FoldingChooserTest, WhereAllStandStillNothingStaysUndecided) {
   group_sends(1, 0, 0);
-  EXPECT_TRUE(chooser_.take({.word = Word::complete}).ok());
+  EXPECT_TRUE(complete().ok());
   EXPECT_THAT(told(), ElementsAre("folded 1.0 times 1", "folded 1.1 times 1", "align"));
   group_sends(0, 0, 0);
   EXPECT_THAT(told(), ElementsAre()) << "what was folded makes no version";

@@ -27,13 +27,13 @@ class CoderTest : public Served {
     ShardSetup setup = this->setup(slices_);
     setup.codec = use_;
     setup.contributors = {{0, 0, 0, std::span(memory_of_worker_).first(coding_->sent_end())}};
-    setup.send = [](std::uint32_t, const Message&) { return Status(); };
+    setup.send = [](std::uint32_t, const Body&) { return Status(); };
     auto shard = Shard::make(std::move(setup));
     ASSERT_TRUE(shard.ok()) << shard.status().message();
     shard_ = *std::move(shard);
   }
-  Message update(std::uint64_t step, std::uint64_t place) const {
-    return {.word = Word::update, .contribution = ContributionKind::encoded, .step = step, .place = place, .rate = 1};
+  to_server::Update update(std::uint64_t step, std::uint64_t place) const {
+    return {.step = step, .place = place, .rate = 1, .kind = ContributionKind::encoded};
   }
   void set_gradient(const std::array<float, 4>& values) {
     std::memcpy(memory_of_worker_.data(), values.data(), sizeof values);
@@ -60,11 +60,11 @@ TEST_F(CoderTest, WhatIsLeftOutComesWithTheNextStep) {
   const auto place = coder_->encode(slices_[0], 0, 0);
   ASSERT_TRUE(place.ok());
   set_gradient({0, 0, 0, 0}); // it may be overwritten
-  ASSERT_TRUE(shard_->take(update(0, *place)).ok());
+  ASSERT_TRUE(take(update(0, *place)).ok());
   EXPECT_THAT(values(), ElementsAre(0, 2 - 256, 5, 4));
   set_gradient({0, 0, 0, 0});
   ASSERT_TRUE(coder_->encode(slices_[0], 0, 1).ok());
-  ASSERT_TRUE(shard_->take(update(1, *place)).ok());
+  ASSERT_TRUE(take(update(1, *place)).ok());
   EXPECT_THAT(values(), ElementsAre(0, 2 - 257, 5, 4));
   EXPECT_EQ(coder_->traffic().dense, 2 * 16U);
   EXPECT_EQ(coder_->traffic().sent, 2 * (8U + sizeof(Encoding::Lengths)));
@@ -107,18 +107,18 @@ TEST_F(CoderTest, WhatIsNotAnEncodingIsRefused) {
   constexpr std::uint64_t huge = ~std::uint64_t{0};
   for (const Encoding::Lengths& bad : {Encoding::Lengths{0, 9}, {9, 0}, {huge, 8}, {8, huge}, {huge, huge}}) {
     set_lengths(*place, bad);
-    EXPECT_THAT(shard_->take(update(0, *place)).message(), HasSubstr("an encoding of ")) << bad.before << bad.last;
+    EXPECT_THAT(take(update(0, *place)).message(), HasSubstr("an encoding of ")) << bad.before << bad.last;
   }
   set_lengths(*place, {0, 6}); // the largest length, but no encoding of four elements
-  EXPECT_EQ(shard_->take(update(0, *place)).code(), Code::corrupt);
+  EXPECT_EQ(take(update(0, *place)).code(), Code::corrupt);
   const std::size_t end = coding_->sent_end();
   for (const std::uint64_t elsewhere : {std::uint64_t{0}, std::uint64_t{end}, std::uint64_t{end + 4}, huge - 3})
-    EXPECT_THAT(shard_->take(update(9, elsewhere)).message(),
+    EXPECT_THAT(take(update(9, elsewhere)).message(),
                 HasSubstr("worker 0 of group 0, for slice 0 of 'w': no encoding left at "))
         << elsewhere;
-  Message dense = update(9, 0);
-  dense.contribution = ContributionKind::dense;
-  EXPECT_THAT(shard_->take(dense).message(), HasSubstr("sends the wrong kind of contribution"));
+  to_server::Update dense = update(9, 0);
+  dense.kind = ContributionKind::dense;
+  EXPECT_THAT(take(dense).message(), HasSubstr("sends the wrong kind of contribution"));
   EXPECT_THAT(values(), ElementsAre(1, 2, 3, 4)) << "nothing of it is in";
 }
 

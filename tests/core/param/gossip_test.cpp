@@ -29,15 +29,14 @@ class Gossiper : public Served {
     bool published = false;
     Version version = 0;
   };
-  using Mail = std::function<void(std::uint32_t from, std::uint32_t to, Message)>;
+  using Mail = std::function<void(std::uint32_t from, std::uint32_t to, const ToNeighbour&)>;
 
   Gossiper(std::uint32_t rank, const Sync& sync, std::vector<std::unique_ptr<Memory>>& memories, Mail mail) {
     lay_out("sgd", "strict", {1, 1, 1}, 1, GroupSync::shared_rows(sync, false));
     Neighbours neighbours{
         .rank = rank, .all = {}, .memory = memories[rank]->rows, .sync = &sync, .activity = &activity_};
     for (std::uint32_t other = 0; other < groups; ++other) neighbours.all.push_back({other, memories[other]->rows});
-    neighbours.send = [rank, mail = std::move(mail)](std::uint32_t seat, Message message, auto) {
-      message.seat = static_cast<std::uint16_t>(rank);
+    neighbours.send = [rank, mail = std::move(mail)](std::uint32_t seat, const ToNeighbour& message, auto) {
       mail(rank, seat, message);
       return Status();
     };
@@ -67,8 +66,8 @@ class Gossiper : public Served {
   float* value() { return reinterpret_cast<float*>(masters_->value(0, 0).data()); }
   std::span<float> begun() { return {reinterpret_cast<float*>(masters_->shared(0, 1).data()), gossiped}; }
   void start() { EXPECT_TRUE(sync_->start(0, version_, value()).ok()); }
-  void take(const Message& message) {
-    const auto news = sync_->take(0, message);
+  void take(std::uint32_t from, const ToNeighbour& message) {
+    const auto news = sync_->take(0, from, message);
     EXPECT_TRUE(news.ok()) << news.status().message();
     conclude();
   }
@@ -78,7 +77,7 @@ class Gossiper : public Served {
   }
   void hear_of_groups() {
     conclude();
-    for (const Message& message : sync_->early()) take(message);
+    for (const GroupSync::Early& early : sync_->early()) take(early.from, early.message);
   }
 
   const Slices slices_ = Slices::cut(std::array<std::int64_t, 1>{gossiped}, 1, 100);
@@ -120,13 +119,13 @@ class World {
       if (!queue.empty() && !dead_[way.second]) ways.push_back(way);
     if (ways.empty()) return false;
     const auto way = ways[below(static_cast<std::uint32_t>(ways.size()))];
-    const Message message = mail_[way].front();
+    const auto message = mail_[way].front();
     mail_[way].pop_front();
-    if (message.word == Word::lost) { // its place in the queue is behind all that the lost one had sent
+    if (!message) { // its place in the queue is behind all that the lost one had sent
       EXPECT_TRUE(servers_[way.second]->sync_->lose(way.first).ok());
       servers_[way.second]->hear_of_groups();
     } else {
-      servers_[way.second]->take(message);
+      servers_[way.second]->take(way.first, *message);
     }
     return true;
   }
@@ -138,7 +137,7 @@ class World {
     ++lost_;
     for (std::uint32_t other = 0; other < groups; ++other) {
       mail_[{other, rank}].clear();
-      if (!dead_[other]) mail_[{rank, other}].push_back({.word = Word::lost});
+      if (!dead_[other]) mail_[{rank, other}].push_back(std::nullopt);
     }
   }
   // One at a time, when all have heard that it is lost; it may be lost again before it has joined.
@@ -149,10 +148,10 @@ class World {
     for (std::uint32_t other = 0; other < groups; ++other) {
       if (dead_[other]) continue;
       while (!mail_[{rank, other}].empty()) { // word of what is lost comes first
-        const Message message = mail_[{rank, other}].front();
+        const auto message = mail_[{rank, other}].front();
         mail_[{rank, other}].pop_front();
-        if (message.word != Word::lost) {
-          servers_[other]->take(message);
+        if (message) {
+          servers_[other]->take(rank, *message);
           continue;
         }
         EXPECT_TRUE(servers_[other]->sync_->lose(rank).ok());
@@ -216,10 +215,10 @@ class World {
   }
   void start_process(std::uint32_t rank) {
     servers_.resize(groups);
-    servers_[rank] = std::make_unique<Gossiper>(rank, *sync_, memories_,
-                                                [this](std::uint32_t from, std::uint32_t to, const Message& message) {
-                                                  if (!dead_[to]) mail_[{from, to}].push_back(message);
-                                                });
+    servers_[rank] = std::make_unique<Gossiper>(
+        rank, *sync_, memories_, [this](std::uint32_t from, std::uint32_t to, const ToNeighbour& message) {
+          if (!dead_[to]) mail_[{from, to}].push_back(message);
+        });
   }
 
   const Slices slices_ = Slices::cut(std::array<std::int64_t, 1>{gossiped}, 1, 100);
@@ -229,7 +228,8 @@ class World {
   Random random_;
   std::vector<std::unique_ptr<Gossiper::Memory>> memories_, left_;
   std::vector<std::unique_ptr<Gossiper>> servers_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::deque<Message>> mail_;
+  // None: word that the sender is lost.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::deque<std::optional<ToNeighbour>>> mail_;
   std::array<bool, groups> dead_{};
   std::array<float, groups> unpublished_{};
   std::array<Version, groups> versions_{};

@@ -12,22 +12,27 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+// A message on its way.
+struct Sent {
+  std::uint32_t from = 0, to = 0;
+  ToNeighbour message;
+};
+
 class Server : public Served {
  public:
   using Served::lay_out, Served::masters_, Served::store_;
   void TestBody() override {}
 
   void make(std::uint32_t rank, bool in_step, const Sync& sync, std::array<std::span<std::byte>, 2> memories,
-            std::deque<std::pair<std::uint32_t, Message>>& mail) {
+            std::deque<Sent>& mail) {
     lay_out("sgd", "strict", {1, 2, 3, 4}, 1, GroupSync::shared_rows(sync, true));
     const Neighbours neighbours{.rank = rank,
                                 .all = {{0, memories[0]}, {1, memories[1]}},
                                 .memory = memories[rank],
                                 .sync = &sync,
                                 .activity = &activity_,
-                                .send = [rank, &mail](std::uint32_t seat, Message message, auto) {
-                                  message.seat = static_cast<std::uint16_t>(rank);
-                                  mail.emplace_back(seat, message);
+                                .send = [rank, &mail](std::uint32_t seat, const ToNeighbour& message, auto) {
+                                  mail.push_back({rank, seat, message});
                                   return Status();
                                 }};
     auto made = GroupSync::make(
@@ -49,8 +54,8 @@ class Server : public Served {
   }
   void start() { ASSERT_TRUE(sync_->start(0, version_, value().data()).ok()); }
   // Takes a message and acts on the result, as the caller must.
-  Status take(const Message& message) {
-    DLHOST_ASSIGN(const auto news, sync_->take(0, message));
+  Status take(std::uint32_t from, const ToNeighbour& message) {
+    DLHOST_ASSIGN(const auto news, sync_->take(0, from, message));
     if (news == GroupSync::News::join) return sync_->start(0, version_, value().data()).status();
     if (news == GroupSync::News::over) return sync_->conclude(0, version_, value().data(), value().data());
     return {};
@@ -84,9 +89,9 @@ class GroupSyncTest : public testing::Test {
     return first;
   }
   void deliver_one() {
-    const auto [seat, message] = mail_.front();
+    const Sent sent = mail_.front();
     mail_.pop_front();
-    const Status status = servers_[seat].take(message);
+    const Status status = servers_[sent.to].take(sent.from, sent.message);
     EXPECT_TRUE(status.ok()) << status.message();
   }
   void deliver_all() {
@@ -97,7 +102,7 @@ class GroupSyncTest : public testing::Test {
   plugin::Registry registry_{plugin::entries_of(plugin::settings_of_process({})), host_};
   std::unique_ptr<Sync> sync_;
   std::array<std::vector<std::byte>, 2> memories_;
-  std::deque<std::pair<std::uint32_t, Message>> mail_;
+  std::deque<Sent> mail_;
   std::array<Server, 2> servers_;
 };
 
@@ -209,33 +214,37 @@ TEST_F(GroupSyncTest, InStepThereIsNothingToAlignWhereNothingWasLearned) {
 TEST_F(GroupSyncTest, WhatCannotBeIsRefused) {
   make(false, "all_to_all");
   Server& server = servers_[0];
-  const auto said = [&](const Message& message) { return server.take(message).message(); };
-  const Message part{.word = Word::part, .seat = 1, .samples = {0, 4}, .version = 1, .place = 0};
+  using Part = to_neighbour::Part;
+  const Part part{.exchange = 1, .elements = {0, 4}};
   const auto with = [&](auto change) {
-    Message message = part;
+    Part message = part;
     change(message);
     return message;
   };
-  EXPECT_THAT(said(with([](Message& m) { m.seat = 7; })), HasSubstr("seat 7 is in exchange 1 of slice 0"));
-  EXPECT_THAT(said(with([](Message& m) { m.seat = 0; })), HasSubstr("seat 0 is in exchange 1")); // the server itself
-  EXPECT_THAT(said(with([](Message& m) { m.version = 2; })),
-              HasSubstr("in exchange 2 of slice 0, and this server in 0"));
-  EXPECT_THAT(said(with([](Message& m) { m.word = Word::taken; })), HasSubstr("in exchange 1"));
-  EXPECT_THAT(said({.word = Word::call, .seat = 1, .version = 3}), HasSubstr("in exchange 3"));
-  EXPECT_THAT(said({.word = Word::get, .seat = 1}), HasSubstr("in exchange 0"));
+  const auto said = [&](const ToNeighbour& message, std::uint32_t from = 1) {
+    return server.take(from, message).message();
+  };
+  EXPECT_THAT(said(part, 7), HasSubstr("seat 7 is in exchange 1 of slice 0"));
+  EXPECT_THAT(said(part, 0), HasSubstr("seat 0 is in exchange 1")); // the server itself
+  EXPECT_THAT(said(with([](Part& m) { m.exchange = 2; })), HasSubstr("in exchange 2 of slice 0, and this server in 0"));
+  EXPECT_THAT(said(with([](Part& m) { m.section = 9; })), HasSubstr("section 9 of slice 0, which has 1"));
+  EXPECT_THAT(said(to_neighbour::Taken{.exchange = 1}), HasSubstr("in exchange 1"));
+  EXPECT_THAT(said(to_neighbour::Call{.exchange = 3}), HasSubstr("in exchange 3"));
+  EXPECT_THAT(said(to_neighbour::Recall{.lost = 1}), HasSubstr("asks for what server group 1 had learned of slice 0"));
+  EXPECT_THAT(said(to_neighbour::Recalled{.lost = 1}), HasSubstr("tells what server group 1 had learned of slice 0"));
   const auto wrong_part = [&](auto change) {
     server.sync_->begin({});
-    EXPECT_TRUE(server.take(with(change)).ok()); // kept until the exchange begins here
+    EXPECT_TRUE(server.take(1, with(change)).ok()); // kept until the exchange begins here
     return server.sync_->start(0, 0, server.value().data()).status().message();
   };
-  EXPECT_THAT(wrong_part([](Message& m) { m.place = 1 << 20; }), HasSubstr("lies at 1048576, outside of its memory"));
-  EXPECT_THAT(wrong_part([](Message& m) { m.place = ~std::uint64_t{0} - 3; }), HasSubstr("outside of its memory"));
-  EXPECT_THAT(wrong_part([](Message& m) { m.place = 2; }), HasSubstr("lies at 2"));
-  EXPECT_THAT(wrong_part([](Message& m) { m.samples.count = 3; }), HasSubstr("another part of slice 0"));
-  EXPECT_THAT(wrong_part([](Message& m) { m.samples.first = 1; }), HasSubstr("another part of slice 0"));
+  EXPECT_THAT(wrong_part([](Part& m) { m.place = 1 << 20; }), HasSubstr("lies at 1048576, outside of its memory"));
+  EXPECT_THAT(wrong_part([](Part& m) { m.place = ~std::uint64_t{0} - 3; }), HasSubstr("outside of its memory"));
+  EXPECT_THAT(wrong_part([](Part& m) { m.place = 2; }), HasSubstr("lies at 2"));
+  EXPECT_THAT(wrong_part([](Part& m) { m.elements.count = 3; }), HasSubstr("another part of slice 0"));
+  EXPECT_THAT(wrong_part([](Part& m) { m.elements.first = 1; }), HasSubstr("another part of slice 0"));
   server.sync_->begin({});
   Status status;
-  for (int times = 0; times < 100 && status.ok(); ++times) status = server.take(part);
+  for (int times = 0; times < 100 && status.ok(); ++times) status = server.take(1, part);
   EXPECT_THAT(status.message(), HasSubstr("more parts of slice 0 come than any sync sends"));
 }
 
@@ -316,20 +325,26 @@ TEST_F(GroupSyncTest, WhatCameByGossipOutlivesWhoHeardIt) {
 TEST_F(GroupSyncTest, WhatGossipCannotBeIsRefused) {
   make(false, "gossip");
   Server& server = servers_[0];
-  const Message part{.word = Word::part, .seat = 1, .samples = {0, 4}, .version = 1};
-  const auto said = [&](auto change) {
-    Message message = part;
-    change(message);
-    return server.take(message).message();
+  using Part = to_neighbour::Part;
+  const Part part{.exchange = 1, .elements = {0, 4}};
+  const auto said = [&](const ToNeighbour& message, std::uint32_t from = 1) {
+    return server.take(from, message).message();
   };
-  EXPECT_THAT(said([](Message& m) { m.seat = 2; }), HasSubstr("seat 2 is in exchange 1"));
-  EXPECT_THAT(said([](Message& m) { m.version = 2; }), HasSubstr("in exchange 2 of slice 0, and this server in 0"));
-  EXPECT_THAT(said([](Message& m) { m.samples.count = 3; }), HasSubstr("in exchange 1"));
-  EXPECT_THAT(said([](Message& m) { m.word = Word::taken; }), HasSubstr("in exchange 1"));
-  EXPECT_THAT(said([](Message& m) { m.word = Word::call; }), HasSubstr("in exchange 1"));
-  EXPECT_THAT(said([](Message& m) { m.place = 1 << 20; }), HasSubstr("outside of its memory"));
-  EXPECT_EQ(said([](Message& m) { m.step = 1; }), "");                                             // its last word
-  EXPECT_THAT(said([](Message&) {}), HasSubstr("in exchange 1 of slice 0, and this server in 1")); // it comes twice
+  const auto with = [&](auto change) {
+    Part message = part;
+    change(message);
+    return message;
+  };
+  EXPECT_THAT(said(part, 2), HasSubstr("seat 2 is in exchange 1"));
+  EXPECT_THAT(said(with([](Part& m) { m.exchange = 2; })), HasSubstr("in exchange 2 of slice 0, and this server in 0"));
+  EXPECT_THAT(said(with([](Part& m) { m.elements.count = 3; })), HasSubstr("in exchange 1"));
+  EXPECT_THAT(said(to_neighbour::Taken{.exchange = 1}), HasSubstr("in exchange 1"));
+  EXPECT_THAT(said(to_neighbour::Call{.exchange = 1}), HasSubstr("in exchange 1"));
+  EXPECT_THAT(said(to_neighbour::Recall{.lost = 1}), HasSubstr("asks for what server group 1 had learned of slice 0"));
+  EXPECT_THAT(said(to_neighbour::Recalled{.lost = 1}), HasSubstr("tells what server group 1 had learned of slice 0"));
+  EXPECT_THAT(said(with([](Part& m) { m.place = 1 << 20; })), HasSubstr("outside of its memory"));
+  EXPECT_EQ(said(with([](Part& m) { m.round = 1; })), "");                              // its last part
+  EXPECT_THAT(said(part), HasSubstr("in exchange 1 of slice 0, and this server in 1")); // it comes twice
 }
 
 } // namespace

@@ -19,14 +19,12 @@ class LacksTest : public Served {
     setup.contributors = {{0, 0, 0, std::as_bytes(std::span(gradient_))},
                           {0, 1, 1, std::as_bytes(std::span(gradient_))}};
     setup.update_settings.clip_norm = clip_norm;
-    setup.send = [](std::uint32_t, const Message&) { return Status(); };
+    setup.send = [](std::uint32_t, const Body&) { return Status(); };
     also(setup);
     shard_ = *Shard::make(std::move(setup));
     shard_->begin({.version = 0, .steps = {0, 0}});
   }
-  Status update(std::uint16_t rank) {
-    return shard_->take({.word = Word::update, .seat = rank, .rank = rank, .rate = 0.5});
-  }
+  Status update(std::uint16_t rank) { return take(to_server::Update{.worker = {.rank = rank}, .rate = 0.5}, rank); }
   void expect_lack(What what, std::uint32_t seat) {
     const Shard::MissingContribution lack = shard_->lack(0);
     EXPECT_EQ(lack.what, what);
@@ -51,7 +49,7 @@ TEST_F(LacksTest, TheNormOfTheOtherServer) {
   expect_lack(What::contribution, 0);
   ASSERT_TRUE(update(0).ok());
   expect_lack(What::norm, 1);
-  ASSERT_TRUE(shard_->take({.word = Word::norm, .seat = 1, .version = 0, .rate = 48}).ok());
+  ASSERT_TRUE(take(to_server::Norm{.squares = 48}, 1).ok());
   EXPECT_EQ(shard_->version(), 1U);
 }
 
@@ -61,15 +59,16 @@ TEST_F(LacksTest, ThePartOfTheOtherServerGroup) {
   std::array<std::vector<std::byte>, 2> memories;
   for (auto& memory : memories) memory.resize(GroupSync::bytes({sync.get(), {0, 2, {}}, {}}, slices_, 0));
   serve("sgd", 0, GroupSync::shared_rows(*sync, false), [&](ShardSetup& setup) {
-    setup.sync = GroupSync::Setup{.neighbours = {.rank = 0,
-                                                 .all = {{0, memories[0]}, {5, memories[1]}},
-                                                 .memory = memories[0],
-                                                 .sync = sync.get(),
-                                                 .activity = &activity_,
-                                                 .send = [](std::uint32_t, Message, auto) { return Status(); }},
-                                  .in_step = true,
-                                  .masters = &*masters_,
-                                  .store = &*store_};
+    setup.sync =
+        GroupSync::Setup{.neighbours = {.rank = 0,
+                                        .all = {{0, memories[0]}, {5, memories[1]}},
+                                        .memory = memories[0],
+                                        .sync = sync.get(),
+                                        .activity = &activity_,
+                                        .send = [](std::uint32_t, const ToNeighbour&, auto) { return Status(); }},
+                         .in_step = true,
+                         .masters = &*masters_,
+                         .store = &*store_};
   });
   ASSERT_TRUE(update(0).ok());
   expect_lack(What::contribution, 1);

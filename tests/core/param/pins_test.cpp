@@ -62,9 +62,9 @@ class PinsTest : public Served {
     setup.contributors = {{0, 0, 0, std::as_bytes(std::span(gradient_))},
                           {1, 0, 1, std::as_bytes(std::span(gradient_))}};
     setup.groups = 2;
-    setup.send = [this](std::uint32_t seat, const Message& message) {
+    setup.send = [this](std::uint32_t seat, const Body& message) {
       if (seat != reader) return Status();
-      answer_ = message;
+      answer_ = told_in(message);
       Interleaving::changed();
       return Status();
     };
@@ -80,10 +80,10 @@ class PinsTest : public Served {
     while (made_ < versions || !read_all_) {
       Interleaving::access();
       if (std::exchange(asked_, false)) {
-        const Status status = shard_->take({.word = Word::get, .group = 1});
+        const Status status = take(to_server::Get{.worker = {.group = 1}});
         ASSERT_TRUE(status.ok()) << status.message();
       } else if (made_ < versions) {
-        const Status status = shard_->take({.word = Word::update, .step = made_, .rate = 1});
+        const Status status = take(to_server::Update{.step = made_, .rate = 1});
         ASSERT_TRUE(status.ok()) << status.message();
         ++made_;
       } else {
@@ -97,7 +97,7 @@ class PinsTest : public Served {
       asked_ = true;
       Interleaving::changed();
       while (!answer_) Interleaving::wait();
-      const Message told = *std::exchange(answer_, std::nullopt);
+      const Told told = *std::exchange(answer_, std::nullopt);
       const auto whole = value(static_cast<std::size_t>(told.place));
       for (const auto half : {whole.first(elements / 2), whole.last(elements / 2)}) {
         Interleaving::access();
@@ -133,7 +133,7 @@ class PinsTest : public Served {
   bool serving_ = false;
   std::uint64_t made_ = 0, read_ = 0;
   bool asked_ = false, read_all_ = false; // and not yet served
-  std::optional<Message> answer_;         // and not yet read
+  std::optional<Told> answer_;            // and not yet read
 };
 
 TEST_F(PinsTest, WhatIsReadStaysInEveryOrder) {

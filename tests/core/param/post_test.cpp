@@ -29,13 +29,15 @@ struct Wires {
   std::deque<std::uint64_t> free_rooms;
 };
 
-std::string word_of(const Message& message) {
-  const char* words[] = {"", "put", "update", "get"};
-  const auto word = static_cast<std::size_t>(message.word);
-  return (word < std::size(words)       ? words[word]
-          : message.word == Word::taken ? "taken"
-                                        : "other") +
-         std::to_string(message.slice);
+std::string text_of(const Body& body) {
+  const auto name = visit_message(body, [](const auto& message) -> std::string {
+    using Type = std::remove_cvref_t<decltype(message)>;
+    if constexpr (std::is_same_v<Type, to_server::Update>) return "update";
+    if constexpr (std::is_same_v<Type, to_server::Get>) return "get";
+    if constexpr (std::is_same_v<Type, to_neighbour::Taken>) return "taken";
+    return "other";
+  });
+  return name + std::to_string(slice_of(body).value_or(0));
 }
 
 class NetEndpoint final : public Endpoint {
@@ -51,7 +53,7 @@ class NetEndpoint final : public Endpoint {
     for (BundleReader reader(bytes); !reader.at_end();) {
       const auto letter = reader.next();
       const Message message = *read_message(letter->message);
-      letters += (letters.empty() ? "" : ",") + word_of(message);
+      letters += (letters.empty() ? "" : ",") + text_of(message.body);
       net_.epochs.push_back(message.epoch);
       if (!letter->enclosure.bytes.empty()) letters += "+" + std::to_string(letter->enclosure.bytes.size());
     }
@@ -122,19 +124,19 @@ class PostTest : public testing::Test, public MessageHandler {
       ASSERT_TRUE(post_->connect(seat, {"", std::to_string(seat), concat("host", seat)}).ok());
     for (char what = 'a'; what <= 'z'; ++what) memory_.emplace_back(large, static_cast<std::byte>(what));
   }
-  Status take(const Message& message) override {
-    taken_.push_back(word_of(message));
+  Status take(std::uint32_t, const Body& message) override {
+    taken_.push_back(text_of(message));
     return {};
   }
 
   void show(char what, const RemoteCopy& there) {
     ASSERT_TRUE(post_->show({memory(what), &there, 0, record::Cargo::state}).ok());
   }
-  void send(std::uint32_t seat, Word word, SliceId slice, char what = 0, const RemoteCopy* there = nullptr,
+  void send(std::uint32_t seat, const Body& message, char what = 0, const RemoteCopy* there = nullptr,
             std::size_t bytes = large) {
     Post::Shown shown;
     if (what != 0) shown = {memory(what).first(bytes), there, 0, record::Cargo::gradients};
-    ASSERT_TRUE(post_->send(seat, {.word = word, .slice = slice}, shown).ok());
+    ASSERT_TRUE(post_->send(seat, message, shown).ok());
   }
   std::span<const std::byte> memory(char what) { return memory_[static_cast<std::size_t>(what - 'a')]; }
   void progress() { ASSERT_TRUE(post_->progress(*this, 0).ok()); }
@@ -158,28 +160,29 @@ class PostTest : public testing::Test, public MessageHandler {
 };
 
 TEST_F(PostTest, MessagesGoTogetherWithTheNextFlush) {
-  send(1, Word::get, 3);
-  send(1, Word::get, 4);
-  send(2, Word::get, 5);
-  send(1, Word::update, 6, 'a', &of_1_, 100);
+  send(1, to_server::Get{.slice = 3});
+  send(1, to_server::Get{.slice = 4});
+  send(2, to_server::Get{.slice = 5});
+  send(1, to_server::Update{.slice = 6}, 'a', &of_1_, 100);
   EXPECT_THAT(given(), IsEmpty());
   ASSERT_TRUE(post_->flush().ok());
   EXPECT_THAT(given(), ElementsAre("get3,get4,update6+100>1", "get5>2"));
 }
 
 TEST_F(PostTest, WhatNobodyWaitsForGoesWithWhatSomebodyDoes) {
-  send(1, Word::taken, 3);
+  send(1, to_neighbour::Taken{.slice = 3});
   progress(); // progress() first sends the earlier messages
   EXPECT_THAT(given(), ElementsAre("taken3>1"));
-  send(1, Word::taken, 4);
-  send(1, Word::get, 4);
+  send(1, to_neighbour::Taken{.slice = 4});
+  send(1, to_server::Get{.slice = 4});
   progress();
   EXPECT_THAT(given(), ElementsAre("taken4,get4>1"));
 }
 
 TEST_F(PostTest, LowerSlicesGoFirstAndNotAllAtOnce) {
-  for (const SliceId slice : {9U, 8U, 3U}) send(1, Word::update, slice, static_cast<char>('a' + slice), &of_1_);
-  send(1, Word::get, 9);
+  for (const SliceId slice : {9U, 8U, 3U})
+    send(1, to_server::Update{.slice = slice}, static_cast<char>('a' + slice), &of_1_);
+  send(1, to_server::Get{.slice = 9});
   EXPECT_THAT(given(), ElementsAre("put j>1")); // the link was free for the first
   progress();
   EXPECT_THAT(given(), ElementsAre("update9,get9>1"));
@@ -190,10 +193,10 @@ TEST_F(PostTest, LowerSlicesGoFirstAndNotAllAtOnce) {
 }
 
 TEST_F(PostTest, OfOneSliceNothingOvertakes) {
-  send(1, Word::update, 3, 'a', &of_1_);
-  send(1, Word::update, 4, 'b', &of_1_); // waits
-  send(1, Word::get, 4);
-  send(1, Word::get, 5);
+  send(1, to_server::Update{.slice = 3}, 'a', &of_1_);
+  send(1, to_server::Update{.slice = 4}, 'b', &of_1_); // waits
+  send(1, to_server::Get{.slice = 4});
+  send(1, to_server::Get{.slice = 5});
   progress();
   EXPECT_THAT(given(), ElementsAre("put a>1", "update3,get5>1"));
   finish("a>1");
@@ -201,10 +204,10 @@ TEST_F(PostTest, OfOneSliceNothingOvertakes) {
 }
 
 TEST_F(PostTest, WhatIsOfNoSliceIsOvertakenByNothingAndOvertakesNothing) {
-  send(1, Word::update, 3, 'a', &of_1_);
-  send(1, Word::update, 4, 'b', &of_1_);
-  send(1, Word::whole, 0);
-  send(1, Word::get, 5);
+  send(1, to_server::Update{.slice = 3}, 'a', &of_1_);
+  send(1, to_server::Update{.slice = 4}, 'b', &of_1_);
+  send(1, to_chooser::Whole());
+  send(1, to_server::Get{.slice = 5});
   progress();
   EXPECT_THAT(given(), ElementsAre("put a>1", "update3>1"));
   finish("a>1");
@@ -214,7 +217,7 @@ TEST_F(PostTest, WhatIsOfNoSliceIsOvertakenByNothingAndOvertakesNothing) {
 TEST_F(PostTest, WhatIsShownByItselfIsThereBeforeWhatFollows) {
   net_.in_order = false;
   show('s', of_1_);
-  send(1, Word::get, 5);
+  send(1, to_server::Get{.slice = 5});
   progress();
   EXPECT_THAT(given(), ElementsAre("put s>1"));
   finish("s>1");
@@ -223,9 +226,9 @@ TEST_F(PostTest, WhatIsShownByItselfIsThereBeforeWhatFollows) {
 
 // Without order between two peers: seats 2 and 3 share memory, so a message to one waits for a put to the other.
 TEST_F(PostTest, WhatOthersOfTheMachineWereShownIsThereFirst) {
-  send(2, Word::update, 3, 'a', &of_2_);
-  send(3, Word::get, 3); // like a message about the same slice to another seat
-  send(3, Word::get, 4);
+  send(2, to_server::Update{.slice = 3}, 'a', &of_2_);
+  send(3, to_server::Get{.slice = 3}); // like a message about the same slice to another seat
+  send(3, to_server::Get{.slice = 4});
   progress();
   EXPECT_THAT(given(), ElementsAre("put a>2", "update3>2", "get4>3"));
   finish("a>2");
@@ -233,7 +236,7 @@ TEST_F(PostTest, WhatOthersOfTheMachineWereShownIsThereFirst) {
 }
 
 TEST_F(PostTest, WhatIsSharedIsNeverEnclosed) {
-  send(2, Word::update, 3, 'a', &of_2_, 100);
+  send(2, to_server::Update{.slice = 3}, 'a', &of_2_, 100);
   EXPECT_THAT(given(), ElementsAre("put a>2"));
 }
 
@@ -243,14 +246,12 @@ class ReceivingTest : public PostTest {
     PostTest::SetUp();
     post_->know(7, mirror_);
   }
-  Status arrives(Message message, std::uint16_t number, const Attachment& enclosure = {}) {
-    message.epoch = epoch;
-    return arrives_as_it_is(message, number, enclosure);
+  Status arrives(const Body& body, std::uint16_t number, const Attachment& enclosure = {}) {
+    return arrives_as_it_is({.sequence = number, .epoch = epoch, .body = body}, enclosure);
   }
-  Status arrives_as_it_is(Message message, std::uint16_t number, const Attachment& enclosure) {
+  Status arrives_as_it_is(const Message& message, const Attachment& enclosure) {
     const std::uint64_t room = net_.free_rooms.front();
     net_.free_rooms.pop_front();
-    message.seat = number;
     std::array<std::byte, message_bytes> bytes;
     write(message, bytes);
     Bundle bundle(net_.rooms[room]);
@@ -265,24 +266,24 @@ class ReceivingTest : public PostTest {
 };
 
 TEST_F(ReceivingTest, WhatIsEnclosedLiesInItsMirrorWhenTheMessageIsRead) {
-  EXPECT_TRUE(arrives({.word = Word::get, .slice = 2}, 0, {7, 8, bytes_}).ok());
+  EXPECT_TRUE(arrives(to_server::Get{.slice = 2}, 0, {7, 8, bytes_}).ok());
   EXPECT_THAT(taken_, ElementsAre("get2"));
   EXPECT_EQ(std::ranges::count(mirror_, std::byte{5}), 16);
   EXPECT_EQ(mirror_[8], std::byte{5});
 }
 
 TEST_F(ReceivingTest, WhatComesOnceMoreIsDroppedWithAllThatItBrings) {
-  EXPECT_TRUE(arrives({.word = Word::get, .slice = 2}, 0).ok());
-  EXPECT_TRUE(arrives({.word = Word::get, .slice = 2}, 0, {7, 0, bytes_}).ok());
+  EXPECT_TRUE(arrives(to_server::Get{.slice = 2}, 0).ok());
+  EXPECT_TRUE(arrives(to_server::Get{.slice = 2}, 0, {7, 0, bytes_}).ok());
   EXPECT_THAT(taken_, ElementsAre("get2"));
   EXPECT_EQ(std::ranges::count(mirror_, std::byte{5}), 0);
 }
 
-// For every message type and number.
 TEST_F(ReceivingTest, WhatIsOfAnotherAttemptIsDroppedAndCounted) {
   std::uint16_t number = 0;
-  for (int word = static_cast<int>(Word::put); word <= static_cast<int>(Word::failed); ++word)
-    EXPECT_TRUE(arrives_as_it_is({.word = static_cast<Word>(word), .epoch = epoch - 1}, number++, {7, 0, bytes_}).ok());
+  for (const Body& body : {Body(to_server::Update()), Body(to_chooser::Whole()), Body(to_neighbour::Part()),
+                           Body(to_client::Value()), Body(to_worker::Failed())})
+    EXPECT_TRUE(arrives_as_it_is({.sequence = number++, .epoch = epoch - 1, .body = body}, {7, 0, bytes_}).ok());
   EXPECT_THAT(taken_, IsEmpty());
   EXPECT_EQ(std::ranges::count(mirror_, std::byte{5}), 0);
   EXPECT_EQ(post_->stale(), number);
@@ -293,13 +294,13 @@ TEST_F(ReceivingTest, WhatIsOfAnotherAttemptIsDroppedAndCounted) {
 }
 
 TEST_F(ReceivingTest, WhatIsOfAnotherAttemptIsNotCountedAsOneThatIsAwaited) {
-  EXPECT_TRUE(arrives_as_it_is({.word = Word::get, .epoch = epoch - 1}, 5, {}).ok());
-  EXPECT_TRUE(arrives({.word = Word::get, .slice = 2}, 0).ok());
+  EXPECT_TRUE(arrives_as_it_is({.sequence = 5, .epoch = epoch - 1, .body = to_server::Get()}, {}).ok());
+  EXPECT_TRUE(arrives(to_server::Get{.slice = 2}, 0).ok());
   EXPECT_THAT(taken_, ElementsAre("get2"));
 }
 
 TEST_F(PostTest, WhatLeavesIsOfItsAttempt) {
-  send(1, Word::get, 3);
+  send(1, to_server::Get{.slice = 3});
   ASSERT_TRUE(post_->flush().ok());
   EXPECT_THAT(net_.epochs, ElementsAre(epoch));
 }
@@ -311,7 +312,7 @@ TEST_F(ReceivingTest, WhoIsGoneIsNamedWithItsMachine) {
 }
 
 TEST_F(ReceivingTest, WhoseMessagesAreMissingIsGone) {
-  EXPECT_EQ(arrives({.word = Word::get}, 1).code(), Code::gone);
+  EXPECT_EQ(arrives(to_server::Get(), 1).code(), Code::gone);
   EXPECT_THAT(post_->gone(), ElementsAre(1U));
   EXPECT_THAT(taken_, IsEmpty());
 }
@@ -321,7 +322,7 @@ TEST_F(ReceivingTest, BytesForOtherMemoryAreRefused) {
   for (const Attachment& enclosure :
        {Attachment{7, 56, bytes_}, Attachment{7, ~std::uint64_t{0} - 3, bytes_}, Attachment{6, 0, bytes_},
         Attachment{8, 0, bytes_}, Attachment{~std::uint32_t{0}, 0, bytes_}}) {
-    EXPECT_EQ(arrives({.word = Word::get}, number++, enclosure).code(), Code::corrupt);
+    EXPECT_EQ(arrives(to_server::Get(), number++, enclosure).code(), Code::corrupt);
   }
   EXPECT_THAT(taken_, IsEmpty());
   EXPECT_EQ(std::ranges::count(mirror_, std::byte{5}), 0);

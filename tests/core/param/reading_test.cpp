@@ -23,18 +23,18 @@ class ReadingTest : public Served {
     setup.contributors = {{0, 0, 0, std::as_bytes(std::span(gradient_))},
                           {1, 0, 1, std::as_bytes(std::span(gradient_))}};
     setup.groups = 2;
-    setup.send = [this](std::uint32_t seat, const Message& message) {
-      if (seat == 1) place_.store(static_cast<std::int64_t>(message.place), std::memory_order_release);
+    setup.send = [this](std::uint32_t seat, const Body& message) {
+      if (seat == 1) place_.store(static_cast<std::int64_t>(told_in(message)->place), std::memory_order_release);
       return Status();
     };
     DLHOST_ASSIGN(shard_, Shard::make(std::move(setup)));
     std::thread reader([this] { read(); });
     Status status;
     for (std::uint64_t step = 0; status.ok() && (step < steps || read_ < 50); ++step) {
-      status = shard_->take({.word = Word::update, .step = step, .rate = 1});
-      if (status.ok()) status = shard_->take({.word = Word::get});
+      status = take(to_server::Update{.step = step, .rate = 1});
+      if (status.ok()) status = take(to_server::Get());
       if (status.ok() && asks_.exchange(false, std::memory_order_acquire))
-        status = shard_->take({.word = Word::get, .group = 1});
+        status = take(to_server::Get{.worker = {.group = 1}});
     }
     over_ = true;
     reader.join();

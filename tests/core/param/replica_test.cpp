@@ -78,7 +78,7 @@ struct Worker final : ControlHandler {
                                .gradients = &gradients,
                                .handlers = {.job = {.consistency = &handler}},
                                .seats = {0},
-                               .group = number,
+                               .worker = {.group = number},
                                .rows = {0, 1},
                                .replica = *std::move(replica),
                                .control = this});
@@ -94,7 +94,7 @@ struct Worker final : ControlHandler {
                      .handlers = {.job = {.consistency = &handler}},
                      .updater = net.updater.get(),
                      .activity = &net.activity,
-                     .send = [this](std::uint32_t seat, const Message& message) { return table->send(seat, message); }};
+                     .send = [this](std::uint32_t seat, const Body& message) { return table->send(seat, message); }};
     for (const auto& worker : workers)
       setup.contributors.push_back({.group = worker->number, .seat = worker->number, .sent = worker->memory});
     auto made = Shard::make(std::move(setup));
@@ -125,7 +125,7 @@ struct Worker final : ControlHandler {
   void beat() override {}
   Post::Shown shown(std::uint32_t, std::size_t, std::size_t, record::Cargo) override { return {}; }
   Status watch() override { return {}; }
-  Status take(const Message&) override { return Status::corrupt("a word that is not the table's"); }
+  Status take(std::uint32_t, const ToWorker&) override { return Status::corrupt("a message of a run"); }
 
   Net net;
   Slices slices = Slices::cut(std::array<std::int64_t, 1>{elements}, 1, 100);

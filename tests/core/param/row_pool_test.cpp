@@ -17,7 +17,11 @@ constexpr std::size_t one_place = 1; // byte: less than any place takes
 
 struct Entry {
   std::uint32_t from, to;
-  Message message;
+  ToNeighbour message;
+
+  SliceId slice() const {
+    return std::visit([](const auto& one) { return one.slice; }, message);
+  }
 };
 
 // What a shard does for its slices (param/server/value_exchange.cpp).
@@ -34,8 +38,7 @@ class SharingServer : public Served {
             GroupSync::shared_rows(*neighbours.sync, false));
     Neighbours own = neighbours;
     own.activity = &activity_;
-    own.send = [rank = own.rank, &mail](std::uint32_t seat, Message message, auto) {
-      message.seat = static_cast<std::uint16_t>(rank);
+    own.send = [rank = own.rank, &mail](std::uint32_t seat, const ToNeighbour& message, auto) {
       mail.push_back({rank, seat, message});
       return Status();
     };
@@ -66,11 +69,12 @@ class SharingServer : public Served {
     ++versions_[which];
     exchange(which);
   }
-  void take(const Message& message) {
-    const auto news = sync_->take(message.slice, message);
+  void take(const Entry& entry) {
+    const SliceId slice = entry.slice();
+    const auto news = sync_->take(slice, entry.from, entry.message);
     ASSERT_TRUE(news.ok()) << news.status().message();
-    if (*news == GroupSync::News::over) conclude(message.slice);
-    if (*news == GroupSync::News::join) exchange(message.slice);
+    if (*news == GroupSync::News::over) conclude(slice);
+    if (*news == GroupSync::News::join) exchange(slice);
     go_on();
   }
   void exchange(std::size_t which) {
@@ -127,16 +131,16 @@ class RowPoolTest : public testing::Test {
     std::size_t at = random() % mail_.size();
     for (std::size_t before = 0; before < at; ++before)
       if (mail_[before].from == mail_[at].from && mail_[before].to == mail_[at].to &&
-          mail_[before].message.slice == mail_[at].message.slice)
+          mail_[before].slice() == mail_[at].slice())
         at = before;
-    const Entry letter = mail_[at];
+    const Entry entry = mail_[at];
     mail_.erase(mail_.begin() + static_cast<std::ptrdiff_t>(at));
-    servers_[letter.to].take(letter.message);
+    servers_[entry.to].take(entry);
   }
   void deliver_all(std::mt19937& random) {
     while (!mail_.empty() && !HasFatalFailure()) deliver_any(random);
   }
-  // As the run's leader does it (run/seat_groups.cpp).
+  // As the run's leader does it (run/worker/alignment.cpp).
   void align(std::mt19937& random) {
     for (SharingServer& server : servers_)
       for (std::size_t which = 0; which < slices_.size(); ++which)
@@ -215,16 +219,14 @@ TEST_F(RowPoolTest, TurnsAreThoseOfTheFirstGroup) {
   EXPECT_EQ(servers_[0].sync().first_missing(1), 1U);
   servers_[0].learn(0, 1);
   EXPECT_EQ(servers_[0].sync().first_missing(0), 1U) << "for the place that another slice has";
-  const auto refusal = [&](std::uint16_t seat, std::uint64_t turn, Version number) {
-    return second.take(2, {.word = Word::call, .seat = seat, .slice = 2, .step = turn, .version = number})
-        .status()
-        .message();
+  const auto refusal = [&](std::uint32_t seat, std::uint64_t turn, std::uint64_t number) {
+    return second.take(2, seat, to_neighbour::Call{.slice = 2, .exchange = number, .turn = turn}).status().message();
   };
   EXPECT_THAT(refusal(2, 3, 1), testing::HasSubstr("seat 2 is in exchange 1"));
   EXPECT_THAT(refusal(0, 0, 1), testing::HasSubstr("seat 0 is in exchange 1"));
   EXPECT_THAT(refusal(0, 3, 2), testing::HasSubstr("seat 0 is in exchange 2"));
   EXPECT_EQ(refusal(0, 3, 1), "");
-  EXPECT_FALSE(second.take(0, {.word = Word::part, .seat = 0, .group = 99, .version = 1}).ok());
+  EXPECT_FALSE(second.take(0, 0, to_neighbour::Part{.section = 99, .exchange = 1}).ok());
 }
 
 TEST_F(RowPoolTest, PlacesAreFewAndEachSectionFits) {

@@ -1,6 +1,8 @@
 // Shared by the tests of a shard: one param in its own masters, and the parts of a ShardSetup.
 #pragma once
 
+#include <optional>
+
 #include <gmock/gmock.h>
 
 #include "env/real_host.h"
@@ -8,6 +10,19 @@
 #include "plugin/registry.h"
 
 namespace dlhost::param {
+
+// A version that a server has told, as the answer to a request or when it was aligned. None: it has told something
+// else.
+struct Told {
+  Version version = 0;
+  std::uint64_t place = 0; // among the masters' values
+};
+inline std::optional<Told> told_in(const Body& body) {
+  return visit_message(body, [](const auto& message) -> std::optional<Told> {
+    if constexpr (requires { Told{message.version, message.place}; }) return Told{message.version, message.place};
+    return std::nullopt;
+  });
+}
 
 class Served : public testing::Test {
  protected:
@@ -45,6 +60,8 @@ class Served : public testing::Test {
             .updater = updater_.get(),
             .activity = &activity_};
   }
+
+  Status take(const ToServer& message, std::uint32_t from = 0) { return shard_->take(from, message); }
 
   std::optional<Factors> factors_; // of its contributions; none: gradients
   env::RealHost host_{LogLevel::error};

@@ -21,8 +21,8 @@ class ShardFactorsTest : public Served {
     leave(1, {1, 1, 1, 0, 0, 2}, {1, 0, 0, 1});
     ShardSetup setup = this->setup(slices_);
     setup.contributors = {{0, 0, 0, sent_[0]}, {0, 1, 1, sent_[1]}};
-    setup.send = [this](std::uint32_t, const Message& message) {
-      place_ = message.place;
+    setup.send = [this](std::uint32_t, const Body& message) {
+      place_ = told_in(message)->place;
       return Status();
     };
     auto shard = Shard::make(std::move(setup));
@@ -35,11 +35,11 @@ class ShardFactorsTest : public Served {
     std::memcpy(sent.data(), x.data(), sizeof x);
     std::memcpy(sent.data() + factors_->dy_at(), dy.data(), sizeof dy);
   }
-  static Message update(std::uint16_t rank, ContributionKind kind = ContributionKind::factors) {
-    return {.word = Word::update, .contribution = kind, .rank = rank, .rate = 1};
+  static to_server::Update update(std::uint16_t rank, ContributionKind kind = ContributionKind::factors) {
+    return {.worker = {.rank = rank}, .rate = 1, .kind = kind};
   }
   std::span<const float> value() {
-    EXPECT_TRUE(shard_->take({.word = Word::get}).ok());
+    EXPECT_TRUE(take(to_server::Get()).ok());
     return {reinterpret_cast<const float*>(masters_->value(0, place_).data()), 6};
   }
 
@@ -50,15 +50,15 @@ class ShardFactorsTest : public Served {
 
 TEST_F(ShardFactorsTest, TheVersionIsMadeOfTheSumOfProducts) {
   serve("strict", 1);
-  ASSERT_TRUE(shard_->take(update(1)).ok());
+  ASSERT_TRUE(take(update(1)).ok());
   EXPECT_THAT(value(), ElementsAre(0, 0, 0, 0, 0, 0));
-  ASSERT_TRUE(shard_->take(update(0)).ok());
+  ASSERT_TRUE(take(update(0)).ok());
   EXPECT_THAT(value(), ElementsAre(-2, -3, -4, -10, -20, -32));
 }
 
 TEST_F(ShardFactorsTest, OneContributionIsAProductAlone) {
   serve("eventual", 4);
-  ASSERT_TRUE(shard_->take(update(1)).ok());
+  ASSERT_TRUE(take(update(1)).ok());
   EXPECT_THAT(value(), ElementsAre(-1, -1, -1, 0, 0, -2));
 }
 
@@ -76,8 +76,8 @@ TEST_F(ShardRowsTest, RowsAreAddedToThoseOfTheTable) {
   serve("strict", 1);
   leave_rows(0, {1, 1}, {1, 2, 3, 10, 20, 30});
   leave_rows(1, {0, 1}, {5, 6, 7, 100, 200, 300});
-  ASSERT_TRUE(shard_->take(update(1, ContributionKind::rows)).ok());
-  ASSERT_TRUE(shard_->take(update(0, ContributionKind::rows)).ok());
+  ASSERT_TRUE(take(update(1, ContributionKind::rows)).ok());
+  ASSERT_TRUE(take(update(0, ContributionKind::rows)).ok());
   EXPECT_THAT(value(), ElementsAre(-5, -6, -7, -111, -222, -333));
 }
 
@@ -85,19 +85,17 @@ TEST_F(ShardRowsTest, RowsAreAddedToThoseOfTheTable) {
 TEST_F(ShardRowsTest, WhatIsNoRowOfTheTableIsLeftOut) {
   serve("eventual", 4);
   leave_rows(1, {-1, 2}, {1, 2, 3, 10, 20, 30});
-  ASSERT_TRUE(shard_->take(update(1, ContributionKind::rows)).ok());
+  ASSERT_TRUE(take(update(1, ContributionKind::rows)).ok());
   EXPECT_THAT(value(), ElementsAre(0, 0, 0, 0, 0, 0));
-  EXPECT_THAT(shard_->take(update(0, ContributionKind::factors)).message(),
-              HasSubstr("sends the wrong kind of contribution"));
+  EXPECT_THAT(take(update(0, ContributionKind::factors)).message(), HasSubstr("sends the wrong kind of contribution"));
 }
 
 TEST_F(ShardFactorsTest, WhatIsNoneIsCorrupt) {
   serve("strict", 1);
-  EXPECT_THAT(shard_->take(update(0, ContributionKind::dense)).message(),
-              HasSubstr("sends the wrong kind of contribution"));
-  Message beyond = update(0);
+  EXPECT_THAT(take(update(0, ContributionKind::dense)).message(), HasSubstr("sends the wrong kind of contribution"));
+  to_server::Update beyond = update(0);
   beyond.place = 4; // its end is outside of the worker's memory
-  EXPECT_THAT(shard_->take(beyond).message(), HasSubstr("outside of its memory"));
+  EXPECT_THAT(take(beyond).message(), HasSubstr("outside of its memory"));
 }
 
 } // namespace

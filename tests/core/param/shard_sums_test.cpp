@@ -19,7 +19,7 @@ class ShardSumsTest : public Served {
     ShardSetup setup = this->setup(slices_);
     setup.contributors = {{0, 0, 0, std::as_bytes(std::span(gradient_))}};
     setup.update_settings.clip_norm = clip_norm;
-    setup.send = [this](std::uint32_t seat, const Message& message) {
+    setup.send = [this](std::uint32_t seat, const Body& message) {
       sent_.push_back(message);
       to_.push_back(seat);
       return Status();
@@ -27,23 +27,25 @@ class ShardSumsTest : public Served {
     shard_ = *Shard::make(std::move(setup));
     shard_->begin({.version = 0, .steps = {0}});
   }
-  Status update() { return shard_->take({.word = Word::update, .rate = 0.5}); }
+  Status update() { return take(to_server::Update{.rate = 0.5}); }
   Status norm(std::uint16_t seat, Version version, double squares) {
-    return shard_->take({.word = Word::norm, .seat = seat, .version = version, .rate = squares});
+    return take(to_server::Norm{.version = version, .squares = squares}, seat);
   }
-  Status sum(std::uint64_t which, double value, SliceId slice = 1, std::uint16_t seat = 1) {
-    return shard_->take({.word = Word::sums, .seat = seat, .slice = slice, .place = which, .rate = value});
+  Status sum(std::uint32_t which, double value, SliceId slice = 1, std::uint16_t seat = 1) {
+    return take(to_server::Sum{.slice = slice, .which = which, .value = value}, seat);
   }
   float value() const { return reinterpret_cast<const float*>(masters_->value(0, 0).data())[0]; }
-  std::vector<Word> words() {
-    std::vector<Word> words;
-    for (const Message& message : std::exchange(sent_, {})) words.push_back(message.word);
-    return words;
+  // Checks the types of the messages that were sent since the last call.
+  template <class... Type> void expect_sent() {
+    const auto sent = std::exchange(sent_, {});
+    ASSERT_EQ(sent.size(), sizeof...(Type));
+    std::size_t at = 0;
+    EXPECT_TRUE((... && (find_message<Type>(sent[at++]) != nullptr)));
   }
 
   std::array<float, 32> gradient_{};
   Slices slices_ = Slices::cut(std::array<std::int64_t, 1>{32}, 2, 16);
-  std::vector<Message> sent_;
+  std::vector<Body> sent_;
   std::vector<std::uint32_t> to_;
 };
 
@@ -52,8 +54,8 @@ TEST_F(ShardSumsTest, ClipsByTheNormOfBoth) {
   ASSERT_TRUE(update().ok());
   EXPECT_EQ(value(), 1);
   ASSERT_THAT(to_, ElementsAre(1));
-  EXPECT_EQ(sent_[0].rate, 16);
-  EXPECT_THAT(words(), ElementsAre(Word::norm));
+  EXPECT_EQ(find_message<to_server::Norm>(sent_[0])->squares, 16);
+  expect_sent<to_server::Norm>();
   ASSERT_TRUE(norm(1, 0, 48).ok()); // 64 together: a norm of 8, four times the limit
   EXPECT_FLOAT_EQ(value(), 1 - 0.5F / 4);
 }
@@ -69,13 +71,15 @@ TEST_F(ShardSumsTest, TheOtherMayBeFirst) {
 TEST_F(ShardSumsTest, WhatIsDueIsAnsweredWhenItIsMade) {
   serve("sgd", 2);
   ASSERT_TRUE(update().ok());
-  words();
-  for (const Word word : {Word::get, Word::look, Word::settle})
-    ASSERT_TRUE(shard_->take({.word = word, .version = 1}).ok());
-  EXPECT_THAT(words(), ElementsAre());
+  sent_.clear();
+  ASSERT_TRUE(take(to_server::Get{.at_least = 1}).ok());
+  ASSERT_TRUE(take(to_server::Look()).ok());
+  ASSERT_TRUE(take(to_server::Settle{.at_least = 1}).ok());
+  expect_sent();
   ASSERT_TRUE(norm(1, 0, 48).ok());
-  for (const Message& message : sent_) EXPECT_EQ(message.version, 1U);
-  EXPECT_THAT(words(), ElementsAre(Word::value, Word::seen, Word::settled));
+  ASSERT_EQ(sent_.size(), 3U);
+  for (const std::size_t which : {0, 1}) EXPECT_EQ(told_in(sent_[which])->version, 1U);
+  expect_sent<to_client::Value, to_client::Seen, to_client::Settled>();
 }
 
 TEST_F(ShardSumsTest, AnUpdaterGetsSumsOverTheWholeParam) {
@@ -83,9 +87,9 @@ TEST_F(ShardSumsTest, AnUpdaterGetsSumsOverTheWholeParam) {
   ASSERT_TRUE(update().ok());
   EXPECT_EQ(value(), 1);
   ASSERT_EQ(sent_.size(), 2U);
-  EXPECT_EQ(sent_[0].rate, 16); // of the squared values
-  const double step = sent_[1].rate / 16;
-  EXPECT_THAT(words(), ElementsAre(Word::sums, Word::sums));
+  EXPECT_EQ(find_message<to_server::Sum>(sent_[0])->value, 16); // of the squared values
+  const double step = find_message<to_server::Sum>(sent_[1])->value / 16;
+  expect_sent<to_server::Sum, to_server::Sum>();
   ASSERT_TRUE(sum(0, 128).ok());
   EXPECT_EQ(value(), 1);
   ASSERT_TRUE(sum(1, 16 * step).ok());

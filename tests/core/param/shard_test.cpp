@@ -18,9 +18,11 @@ class ShardTest : public Served {
     setup.contributors = {{0, 0, 0, std::as_bytes(std::span(gradients_[0]))},
                           {0, 1, 1, std::as_bytes(std::span(gradients_[1]))}};
     setup.published = outlives_;
-    setup.send = [this](std::uint32_t seat, const Message& message) {
-      answers_.emplace_back(seat, message.version);
-      place_ = message.place;
+    setup.send = [this](std::uint32_t seat, const Body& message) {
+      if (const auto told = told_in(message)) {
+        answers_.emplace_back(seat, told->version);
+        place_ = told->place;
+      }
       return Status();
     };
     auto shard = Shard::make(std::move(setup));
@@ -30,11 +32,11 @@ class ShardTest : public Served {
 
   // Another handler than handler_; null: that one.
   virtual std::unique_ptr<Consistency> handler() { return nullptr; }
-  Message update(std::uint16_t rank, std::uint64_t step) const {
-    return {.word = Word::update, .rank = rank, .step = step, .rate = 0.5};
+  to_server::Update update(std::uint16_t rank, std::uint64_t step) const {
+    return {.worker = {.rank = rank}, .step = step, .rate = 0.5};
   }
-  Message get(std::uint16_t rank, Version version) const {
-    return {.word = Word::get, .seat = rank, .rank = rank, .version = version};
+  to_server::Get get(std::uint16_t rank, Version version) const {
+    return {.worker = {.rank = rank}, .at_least = version};
   }
   std::vector<float> values() {
     const Param& param = *store_->params()[0];
@@ -59,14 +61,14 @@ using testing::HasSubstr;
 using testing::Pair;
 
 TEST_F(ShardTest, AddsWhatAllBringAndTellsWhoAsked) {
-  ASSERT_TRUE(shard_->take(get(1, 1)).ok());
-  ASSERT_TRUE(shard_->take(update(1, 0)).ok());
+  ASSERT_TRUE(take(get(1, 1)).ok());
+  ASSERT_TRUE(take(update(1, 0)).ok());
   EXPECT_THAT(values(), ElementsAre(1, 2, 3, 4));
   EXPECT_TRUE(answers_.empty());
-  ASSERT_TRUE(shard_->take(update(0, 0)).ok());
+  ASSERT_TRUE(take(update(0, 0)).ok());
   EXPECT_THAT(values(), ElementsAre(0.5, 1, 1.5, 2)); // minus half of {1, 2, 3, 4}
   EXPECT_THAT(answers_, ElementsAre(Pair(1, 1)));
-  ASSERT_TRUE(shard_->take(get(0, 1)).ok());
+  ASSERT_TRUE(take(get(0, 1)).ok());
   EXPECT_THAT(answers_, ElementsAre(Pair(1, 1), Pair(0, 1)));
 }
 
@@ -85,10 +87,10 @@ class LaxTest : public ShardTest {
 };
 
 TEST_F(LaxTest, WhatIsOlderThanTheHandlerPromisesIsItsFault) {
-  ASSERT_TRUE(shard_->take(update(0, 0)).ok());
-  ASSERT_TRUE(shard_->take(get(0, 0)).ok());
-  ASSERT_TRUE(shard_->take(update(0, 1)).ok());
-  EXPECT_THAT(shard_->take(get(0, 0)).message(),
+  ASSERT_TRUE(take(update(0, 0)).ok());
+  ASSERT_TRUE(take(get(0, 0)).ok());
+  ASSERT_TRUE(take(update(0, 1)).ok());
+  EXPECT_THAT(take(get(0, 0)).message(),
               HasSubstr("answers worker 0 of group 0, for slice 0 of 'w', after 2 steps, though step 0 of worker 1"));
   EXPECT_THAT(answers_, ElementsAre(Pair(0, 1)));
 }
@@ -117,7 +119,7 @@ TEST_F(PutTest, TheHandlerHearsOfEachValueThatReplacesOthers) {
   const auto& heard = static_cast<const Remembering&>(*consistency_);
   shard_->begin({.version = 3, .steps = {3, 3}});
   EXPECT_THAT(heard.put, ElementsAre(Pair(3, 0)));
-  ASSERT_TRUE(shard_->take(update(0, 3)).ok());
+  ASSERT_TRUE(take(update(0, 3)).ok());
   EXPECT_THAT(heard.at_update, ElementsAre(7));
   shard_->begin({.version = 2, .steps = {2, 2}}); // after a death
   EXPECT_THAT(heard.put, ElementsAre(Pair(3, 0), Pair(2, 0)));
@@ -135,13 +137,13 @@ TEST_F(OverlappingTest, WhatAWorkerReadsStaysUntilItAsksForMore) {
   const auto first = std::span(reinterpret_cast<const float*>(memory_.data()), 4);
   const auto steps_of_another = [&](std::uint64_t from) {
     for (std::uint64_t step = from; step < from + 10; ++step) {
-      ASSERT_TRUE(shard_->take(update(1, step)).ok());
-      ASSERT_TRUE(shard_->take(get(1, 0)).ok());
+      ASSERT_TRUE(take(update(1, step)).ok());
+      ASSERT_TRUE(take(get(1, 0)).ok());
     }
   };
   steps_of_another(0); // worker 0 is still at its first step, and reads the initial version
   EXPECT_THAT(first, ElementsAre(1, 2, 3, 4));
-  ASSERT_TRUE(shard_->take(get(0, 0)).ok());
+  ASSERT_TRUE(take(get(0, 0)).ok());
   steps_of_another(10);
   EXPECT_NE(first[3], 4) << "nobody reads it any more";
 }
@@ -165,10 +167,10 @@ TEST_F(FewPlacesTest, TheNewestIsWrittenInPlaceWhileNoWorkerReadsIt) {
   Random random({3, 0}, 0, 0);
   for (int times = 0; times < 200; ++times) {
     const auto rank = static_cast<std::uint16_t>(random.below(2));
-    ASSERT_TRUE(shard_->take(update(rank, step[rank]++)).ok());
+    ASSERT_TRUE(take(update(rank, step[rank]++)).ok());
     newest -= rank == 0 ? 0.5F : 1.5F;
     if (random.below(2) == 0) {
-      ASSERT_TRUE(shard_->take(get(rank, 0)).ok());
+      ASSERT_TRUE(take(get(rank, 0)).ok());
       reads[rank] = place_;
       seen[rank] = newest;
     }
@@ -183,11 +185,10 @@ class ChosenTest : public ShardTest {
     versions_ = 4;
   }
   Status chosen(std::uint16_t rank, std::uint64_t step, Version version) {
-    return shard_->take(
-        {.word = Word::chosen, .rank = rank, .step = step, .samples = {0, 1}, .version = version, .rate = 1});
+    return take(to_server::Chosen{.worker = {.rank = rank}, .step = step, .version = version, .count = 1});
   }
-  Message get_after(std::uint16_t rank, std::uint64_t step, Version version) const {
-    Message message = get(rank, version);
+  to_server::Get get_after(std::uint16_t rank, std::uint64_t step, Version version) const {
+    to_server::Get message = get(rank, version);
     message.step = step;
     return message;
   }
@@ -195,15 +196,15 @@ class ChosenTest : public ShardTest {
 
 // The version that worker 1 asks for exists, but the chooser has not decided yet whether its step was late.
 TEST_F(ChosenTest, WhoMayBeLateGoesOnWhenThatIsKnown) {
-  ASSERT_TRUE(shard_->take(update(0, 0)).ok());
+  ASSERT_TRUE(take(update(0, 0)).ok());
   ASSERT_TRUE(chosen(0, 0, 0).ok());
-  ASSERT_TRUE(shard_->take(update(1, 0)).ok());
-  ASSERT_TRUE(shard_->take(get_after(1, 0, 1)).ok());
+  ASSERT_TRUE(take(update(1, 0)).ok());
+  ASSERT_TRUE(take(get_after(1, 0, 1)).ok());
   EXPECT_TRUE(answers_.empty());
-  ASSERT_TRUE(shard_->take({.word = Word::dropped, .rank = 1, .step = 0}).ok());
+  ASSERT_TRUE(take(to_server::Dropped{.worker = {.rank = 1}}).ok());
   EXPECT_THAT(answers_, ElementsAre(Pair(1, 1)));
-  ASSERT_TRUE(shard_->take(update(1, 1)).ok());
-  ASSERT_TRUE(shard_->take(get_after(1, 1, 2)).ok());
+  ASSERT_TRUE(take(update(1, 1)).ok());
+  ASSERT_TRUE(take(get_after(1, 1, 2)).ok());
   ASSERT_TRUE(chosen(1, 1, 1).ok());
   EXPECT_THAT(answers_, ElementsAre(Pair(1, 1), Pair(1, 2)));
 }
@@ -216,17 +217,17 @@ class FoldingTest : public ChosenTest {
     options.entries.emplace_back("choose", Value{choose_});
     return *registry_.create<Consistency>("first_t", options);
   }
-  Message based_on(Version version, Message update) const {
-    update.version = version;
+  to_server::Update based_on(Version version, to_server::Update update) const {
+    update.based_on = version;
     return update;
   }
   Status late(std::uint16_t rank, std::uint64_t step) {
-    return shard_->take({.word = Word::folded, .rank = rank, .step = step, .rate = 1});
+    return take(to_server::Folded{.worker = {.rank = rank}, .step = step});
   }
-  Status stand_still(float weight) { return shard_->take({.word = Word::align, .rate = static_cast<double>(weight)}); }
+  Status stand_still(float weight) { return take(to_server::Align{.weight = weight}); }
   // The value that worker 0 gets now.
   std::span<const float> value() {
-    EXPECT_TRUE(shard_->take(get(0, 0)).ok());
+    EXPECT_TRUE(take(get(0, 0)).ok());
     return {reinterpret_cast<const float*>(masters_->value(0, place_).data()), 4};
   }
   std::string choose_ = "step";
@@ -234,25 +235,25 @@ class FoldingTest : public ChosenTest {
 
 // Version 1, which it asks for, exists; but the chooser has not decided yet whether its first step was late.
 TEST_F(FoldingTest, WhatMayBeLateIsNotWrittenOverBeforeThatIsKnown) {
-  ASSERT_TRUE(shard_->take(update(0, 0)).ok());
+  ASSERT_TRUE(take(update(0, 0)).ok());
   ASSERT_TRUE(chosen(0, 0, 0).ok());
-  ASSERT_TRUE(shard_->take(update(1, 0)).ok());
-  ASSERT_TRUE(shard_->take(get(1, 1)).ok());
+  ASSERT_TRUE(take(update(1, 0)).ok());
+  ASSERT_TRUE(take(get(1, 1)).ok());
   EXPECT_TRUE(answers_.empty());
   ASSERT_TRUE(late(1, 0).ok());
   EXPECT_THAT(answers_, ElementsAre(Pair(1, 1)));
   gradients_[1] = {9, 9, 9, 9}; // it is at its next step
   EXPECT_THAT(value(), ElementsAre(0.5, 1.5, 2.5, 3.5));
-  ASSERT_TRUE(shard_->take(update(0, 1)).ok());
+  ASSERT_TRUE(take(update(0, 1)).ok());
   ASSERT_TRUE(chosen(0, 1, 1).ok());
   EXPECT_THAT(value(), ElementsAre(0, 0.5, 1, 1.5)) << "minus half of {1, 1, 1, 1} + {0, 1, 2, 3}";
 }
 
 TEST_F(FoldingTest, WhoIsLateBeforeItComesIsFoldedInWhenItDoes) {
-  ASSERT_TRUE(shard_->take(update(0, 0)).ok());
+  ASSERT_TRUE(take(update(0, 0)).ok());
   ASSERT_TRUE(chosen(0, 0, 0).ok());
   ASSERT_TRUE(late(1, 0).ok());
-  ASSERT_TRUE(shard_->take(update(1, 0)).ok());
+  ASSERT_TRUE(take(update(1, 0)).ok());
   ASSERT_TRUE(stand_still(0.5).ok());
   EXPECT_THAT(answers_, ElementsAre(Pair(0, 1))) << "the run's leader, of the same version";
   EXPECT_THAT(value(), ElementsAre(0.5, 1.25, 2, 2.75)) << "a half of half of {0, 1, 2, 3}";
@@ -262,49 +263,49 @@ TEST_F(FoldingTest, WhoIsLateBeforeItComesIsFoldedInWhenItDoes) {
 
 // The chooser is on seat 0.
 TEST_F(ChosenTest, OnlyTheChooserChooses) {
-  ASSERT_TRUE(shard_->take(update(0, 0)).ok());
-  ASSERT_TRUE(shard_->take(get_after(0, 0, 1)).ok());
-  for (const Word word : {Word::chosen, Word::dropped})
-    EXPECT_EQ(shard_->take({.word = word, .seat = 1, .samples = {0, 1}, .rate = 1}).code(), Code::corrupt);
+  ASSERT_TRUE(take(update(0, 0)).ok());
+  ASSERT_TRUE(take(get_after(0, 0, 1)).ok());
+  EXPECT_EQ(take(to_server::Chosen{.count = 1}, 1).code(), Code::corrupt);
+  EXPECT_EQ(take(to_server::Dropped(), 1).code(), Code::corrupt);
   EXPECT_TRUE(answers_.empty()) << "it is undecided";
   ASSERT_TRUE(chosen(0, 0, 0).ok());
   EXPECT_THAT(answers_, ElementsAre(Pair(0, 1)));
 }
 
 TEST_F(FoldingTest, NobodyElseSaysThatSomebodyIsLateOrThatAllStandStill) {
-  EXPECT_EQ(shard_->take({.word = Word::folded, .seat = 1, .rank = 1, .rate = 1}).code(), Code::corrupt);
-  const Status aligned = shard_->take({.word = Word::align, .seat = 1, .place = 70'000});
-  EXPECT_EQ(aligned.message(), "seat 1 sends 'align', which only the run's leader and the chooser may");
+  EXPECT_EQ(take(to_server::Folded{.worker = {.rank = 1}}, 1).code(), Code::corrupt);
+  const Status aligned = take(to_server::Align(), 1);
+  EXPECT_EQ(aligned.message(), "seat 1 sends 'Align', which only the run's leader and the chooser may");
   EXPECT_TRUE(answers_.empty());
 }
 
 TEST_F(ShardTest, OnlyWhoLeadsAGroupSaysThatItMakesNoMoreSteps) {
-  const Status left = shard_->take({.word = Word::leave, .seat = 1, .rank = 1});
-  EXPECT_EQ(left.message(), "seat 1 sends 'leave' for group 0, which it does not lead");
-  ASSERT_TRUE(shard_->take(update(0, 0)).ok());
+  const Status left = take(to_server::Leave{.worker = {.rank = 1}}, 1);
+  EXPECT_EQ(left.message(), "seat 1 sends 'Leave' for group 0, which it does not lead");
+  ASSERT_TRUE(take(update(0, 0)).ok());
   EXPECT_THAT(values(), ElementsAre(1, 2, 3, 4)) << "worker 1 is waited for still";
-  EXPECT_TRUE(shard_->take({.word = Word::leave, .seat = 0, .rank = 1}).ok());
+  EXPECT_TRUE(take(to_server::Leave{.worker = {.rank = 1}}).ok());
 }
 
 TEST_F(FoldingTest, NobodyIsLateWhereNothingIsChosen) {
-  EXPECT_EQ(shard_->take({.word = Word::folded, .rank = 1, .rate = 0}).code(), Code::corrupt);
-  EXPECT_EQ(shard_->take({.word = Word::folded, .rank = 2, .rate = 1}).code(), Code::corrupt);
+  EXPECT_EQ(take(to_server::Folded{.worker = {.rank = 1}, .weight = 0}).code(), Code::corrupt);
+  EXPECT_EQ(take(to_server::Folded{.worker = {.rank = 2}}).code(), Code::corrupt);
 }
 
 // A recovery from this version must not repeat a dropped step, or the run would never get past it.
 TEST_F(ChosenTest, WhatIsLeftOutIsPublishedWithTheNextVersion) {
-  ASSERT_TRUE(shard_->take(update(0, 0)).ok());
-  ASSERT_TRUE(shard_->take(update(1, 0)).ok());
-  ASSERT_TRUE(shard_->take({.word = Word::dropped, .rank = 1, .step = 0}).ok());
+  ASSERT_TRUE(take(update(0, 0)).ok());
+  ASSERT_TRUE(take(update(1, 0)).ok());
+  ASSERT_TRUE(take(to_server::Dropped{.worker = {.rank = 1}}).ok());
   ASSERT_TRUE(chosen(0, 0, 0).ok());
   EXPECT_THAT(published(), ElementsAre(1, 1));
 }
 
 TEST_F(FoldingTest, WhatIsFoldedInIsPublishedWhenAVersionHasIt) {
-  ASSERT_TRUE(shard_->take(update(0, 0)).ok());
+  ASSERT_TRUE(take(update(0, 0)).ok());
   ASSERT_TRUE(chosen(0, 0, 0).ok());
   ASSERT_TRUE(late(1, 0).ok());
-  ASSERT_TRUE(shard_->take(update(1, 0)).ok());
+  ASSERT_TRUE(take(update(1, 0)).ok());
   EXPECT_THAT(published(), ElementsAre(1, 0)) << "nobody has it yet";
   ASSERT_TRUE(stand_still(0.5).ok());
   EXPECT_THAT(published(), ElementsAre(1, 1));
@@ -318,14 +319,14 @@ class FoldingBySliceTest : public FoldingTest {
 
 // T is one group, of two workers.
 TEST_F(FoldingBySliceTest, NobodyWaitsForAVersion) {
-  ASSERT_TRUE(shard_->take(update(0, 0)).ok());
+  ASSERT_TRUE(take(update(0, 0)).ok());
   EXPECT_THAT(value(), ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(answers_, ElementsAre(Pair(0, 0)));
   gradients_[0] = {9, 9, 9, 9};
-  ASSERT_TRUE(shard_->take(update(1, 0)).ok());
+  ASSERT_TRUE(take(update(1, 0)).ok());
   EXPECT_THAT(value(), ElementsAre(0.5, 1, 1.5, 2));
   EXPECT_EQ(shard_->arrivals().late, 0U);
-  ASSERT_TRUE(shard_->take(based_on(0, update(1, 1))).ok());
+  ASSERT_TRUE(take(based_on(0, update(1, 1))).ok());
   EXPECT_EQ(shard_->arrivals().late, 1U);
   EXPECT_THAT(value(), ElementsAre(0.5, 1, 1.5, 2)) << "it makes no version";
   ASSERT_TRUE(stand_still(0).ok());
@@ -340,9 +341,9 @@ class ElasticTest : public ShardTest {
     handler_ = "elastic";
     versions_ = 4;
   }
-  Message delta(std::uint16_t rank, std::uint64_t step) const {
-    Message message = update(rank, step);
-    message.contribution = ContributionKind::delta;
+  to_server::Update delta(std::uint16_t rank, std::uint64_t step) const {
+    to_server::Update message = update(rank, step);
+    message.kind = ContributionKind::delta;
     return message;
   }
   std::span<const float> version(std::size_t which) const {
@@ -351,56 +352,56 @@ class ElasticTest : public ShardTest {
 };
 
 TEST_F(ElasticTest, ADifferenceIsAddedAsItIsAndOnce) {
-  ASSERT_TRUE(shard_->take(delta(0, 3)).ok());
-  ASSERT_TRUE(shard_->take(delta(0, 3)).ok());
-  ASSERT_TRUE(shard_->take(delta(1, 3)).ok());
+  ASSERT_TRUE(take(delta(0, 3)).ok());
+  ASSERT_TRUE(take(delta(0, 3)).ok());
+  ASSERT_TRUE(take(delta(1, 3)).ok());
   EXPECT_EQ(shard_->repeated(), 1U);
-  ASSERT_TRUE(shard_->take(get(0, 0)).ok());
+  ASSERT_TRUE(take(get(0, 0)).ok());
   EXPECT_THAT(answers_, ElementsAre(Pair(0, 2)));
   EXPECT_THAT(version(place_), ElementsAre(2, 4, 6, 8)) << "no rate has a part in it";
   EXPECT_THAT(version(0), ElementsAre(1, 2, 3, 4)) << "the other worker reads it";
 }
 
 TEST_F(ElasticTest, WhatIsOfAnotherKindIsCorrupt) {
-  EXPECT_THAT(shard_->take(update(0, 0)).message(), HasSubstr("sends the wrong kind of contribution"));
+  EXPECT_THAT(take(update(0, 0)).message(), HasSubstr("sends the wrong kind of contribution"));
 }
 
 TEST_F(ShardTest, ADifferenceIsNotTakenForAGradient) {
   for (const ContributionKind kind :
        {ContributionKind::delta, ContributionKind::rows, ContributionKind::factors, ContributionKind::encoded}) {
-    Message message = update(0, 0);
-    message.contribution = kind;
-    EXPECT_EQ(shard_->take(message).code(), Code::corrupt);
+    to_server::Update message = update(0, 0);
+    message.kind = kind;
+    EXPECT_EQ(take(message).code(), Code::corrupt);
   }
-  ASSERT_TRUE(shard_->take(update(1, 0)).ok());
+  ASSERT_TRUE(take(update(1, 0)).ok());
   EXPECT_THAT(values(), ElementsAre(1, 2, 3, 4)) << "nothing of it is in";
 }
 
 TEST_F(ShardTest, ARepeatedUpdateCountsOnce) {
-  ASSERT_TRUE(shard_->take(update(0, 0)).ok());
-  ASSERT_TRUE(shard_->take(update(0, 0)).ok());
+  ASSERT_TRUE(take(update(0, 0)).ok());
+  ASSERT_TRUE(take(update(0, 0)).ok());
   EXPECT_EQ(shard_->repeated(), 1U);
   EXPECT_THAT(values(), ElementsAre(1, 2, 3, 4));
-  ASSERT_TRUE(shard_->take(update(1, 0)).ok());
-  ASSERT_TRUE(shard_->take(update(1, 0)).ok()); // after both have arrived
+  ASSERT_TRUE(take(update(1, 0)).ok());
+  ASSERT_TRUE(take(update(1, 0)).ok()); // after both have arrived
   EXPECT_EQ(shard_->repeated(), 2U);
   EXPECT_THAT(values(), ElementsAre(0.5, 1, 1.5, 2));
 }
 
 TEST_F(ShardTest, WhatIsNotThereIsRefused) {
-  Message bad = update(0, 0);
+  to_server::Update bad = update(0, 0);
   bad.slice = 9;
-  EXPECT_THAT(shard_->take(bad).message(), HasSubstr("slice 9, which it does not own"));
+  EXPECT_THAT(take(bad).message(), HasSubstr("slice 9, which it does not own"));
   bad = update(7, 0);
-  EXPECT_THAT(shard_->take(bad).message(), HasSubstr("worker 7 of group 0, which is none of those"));
+  EXPECT_THAT(take(bad).message(), HasSubstr("worker 7 of group 0, which is none of those"));
   for (const std::uint64_t place :
        {std::uint64_t{4}, std::uint64_t{2}, std::uint64_t{1} << 63, ~std::uint64_t{0} - 7}) {
     bad = update(0, 0);
     bad.place = place;
-    EXPECT_THAT(shard_->take(bad).message(), HasSubstr("outside of its memory of 16 bytes")) << place;
+    EXPECT_THAT(take(bad).message(), HasSubstr("outside of its memory of 16 bytes")) << place;
   }
-  ASSERT_TRUE(shard_->take(get(0, 100)).ok());
-  EXPECT_THAT(shard_->take(get(0, 100)).message(), HasSubstr("worker 0 of group 0 asks twice for slice 0"));
+  ASSERT_TRUE(take(get(0, 100)).ok());
+  EXPECT_THAT(take(get(0, 100)).message(), HasSubstr("worker 0 of group 0 asks twice for slice 0"));
 }
 
 TEST_F(ShardTest, ArbitraryMessagesDoNoHarm) {
@@ -408,13 +409,20 @@ TEST_F(ShardTest, ArbitraryMessagesDoNoHarm) {
   std::uint64_t taken = 0;
   for (int i = 0; i < 20'000; ++i) {
     std::array<std::byte, message_bytes> bytes;
-    write(random.below(2) == 0 ? update(static_cast<std::uint16_t>(i % 2), static_cast<std::uint64_t>(i)) : get(1, 0),
-          bytes);
+    const ToServer valid = random.below(2) == 0
+                               ? ToServer(update(static_cast<std::uint16_t>(i % 2), static_cast<std::uint64_t>(i)))
+                               : ToServer(get(1, 0));
+    write({.body = valid}, bytes);
     for (std::uint32_t spoiled = random.below(4); spoiled > 0; --spoiled)
       bytes[random.below(message_bytes)] = static_cast<std::byte>(random.below(256));
     const auto message = read_message(bytes);
     if (!message.ok()) continue;
-    if (shard_->take(*message).ok()) ++taken;
+    const std::uint32_t from = random.below(3);
+    if (const auto* to_server = std::get_if<ToServer>(&message->body)) {
+      taken += take(*to_server, from).ok() ? 1 : 0;
+    } else if (const auto* to_neighbour = std::get_if<ToNeighbour>(&message->body)) {
+      EXPECT_EQ(shard_->take(from, *to_neighbour).code(), Code::corrupt) << "it has no neighbours";
+    }
   }
   EXPECT_GT(taken, 1000U);
   for (const float value : values()) EXPECT_TRUE(value == value);

@@ -42,28 +42,28 @@ class TableTest : public testing::Test {
 };
 
 TEST_F(TableTest, WhatIsMeantForOthersIsCorrupt) {
-  for (const Word word :
-       {Word::update, Word::get, Word::look, Word::settle, Word::chosen, Word::dropped, Word::leave}) {
-    const Status status = table_->take({.word = word});
+  for (const Body& message : {Body(to_server::Update()), Body(to_server::Get()), Body(to_server::Leave()),
+                              Body(to_neighbour::Call()), Body(to_neighbour::Part())}) {
+    const Status status = table_->take(0, message);
     EXPECT_EQ(status.code(), Code::corrupt);
     EXPECT_EQ(status.message(), "seat 3 has no server, but got a message for one");
   }
-  const Status whole = table_->take({.word = Word::whole});
+  const Status whole = table_->take(0, to_chooser::Whole());
   EXPECT_EQ(whole.code(), Code::corrupt);
   EXPECT_EQ(whole.message(), "seat 3 has no chooser, but got a message for one");
 }
 
 TEST_F(TableTest, AValueThatCannotBeIsCorrupt) {
-  EXPECT_EQ(table_->take({.word = Word::value, .slice = 1}).code(), Code::corrupt);
-  EXPECT_EQ(table_->take({.word = Word::value, .place = 1}).code(), Code::corrupt);
-  EXPECT_EQ(table_->take({.word = Word::settled, .slice = 1}).code(), Code::corrupt);
-  EXPECT_TRUE(table_->take({.word = Word::value}).ok());
+  EXPECT_EQ(table_->take(0, to_client::Value{.slice = 1}).code(), Code::corrupt);
+  EXPECT_EQ(table_->take(0, to_client::Value{.place = 1}).code(), Code::corrupt);
+  EXPECT_EQ(table_->take(0, to_client::Settled{.slice = 1}).code(), Code::corrupt);
+  EXPECT_TRUE(table_->take(0, to_client::Value()).ok());
 }
 
 TEST_F(TableTest, NoVersionIsOlderThanTheOneBefore) {
-  EXPECT_TRUE(table_->take({.word = Word::value, .version = 4}).ok());
-  EXPECT_TRUE(table_->take({.word = Word::seen, .version = 4}).ok());
-  EXPECT_THAT(table_->take({.word = Word::value, .version = 3}).message(),
+  EXPECT_TRUE(table_->take(0, to_client::Value{.version = 4}).ok());
+  EXPECT_TRUE(table_->take(0, to_client::Seen{.version = 4}).ok());
+  EXPECT_THAT(table_->take(0, to_client::Value{.version = 3}).message(),
               testing::HasSubstr("version 3 of slice 0 arrives after version 4"));
 }
 
@@ -100,14 +100,14 @@ class LonelyTransport final : public Transport {
   }
 };
 
-class IdleControl final : public ControlHandler {
+class IdleControl : public ControlHandler {
  public:
   bool calls() const override { return false; }
   Status attend() override { return {}; }
   void beat() override {}
   Status watch() override { return {}; }
   Post::Shown shown(std::uint32_t, std::size_t, std::size_t, record::Cargo) override { return {}; }
-  Status take(const Message&) override { return {}; }
+  Status take(std::uint32_t, const ToWorker&) override { return {}; }
 };
 
 class LonelyTableTest : public TableTest {
@@ -116,18 +116,54 @@ class LonelyTableTest : public TableTest {
     TableTest::SetUp();
     post_ = *Post::open({.host = &host_, .near = &lonely_, .seat = 3, .machines = {0, 0, 0, 0}, .credit = 16});
     ASSERT_TRUE(post_->connect(0, {"there", "", "host7"}).ok());
+    make_table(control_);
+  }
+  void make_table(ControlHandler& control) {
     table_.emplace(Table::Setup{.host = &host_,
                                 .post = post_.get(),
                                 .store = &*store_,
                                 .slices = &slices_,
                                 .masters = &*masters_,
                                 .seats = {0},
-                                .control = &control_});
+                                .control = &control});
   }
 
   LonelyTransport lonely_;
   IdleControl control_;
 };
+
+// Sends itself another message while it processes one.
+class Chain final : public IdleControl {
+ public:
+  Status take(std::uint32_t, const ToWorker& message) override {
+    const auto* done = std::get_if<to_worker::Done>(&message);
+    log += concat("<", done->step);
+    if (done->step < 2) DLHOST_TRY(table->send(3, to_worker::Done{.step = done->step + 1}));
+    log += ">";
+    return {};
+  }
+  Table* table = nullptr;
+  std::string log;
+};
+
+TEST_F(LonelyTableTest, NoMessageToItselfIsProcessedWithinAnother) {
+  Chain chain;
+  make_table(chain);
+  chain.table = &*table_;
+  ASSERT_TRUE(table_->send(3, to_worker::Done{.step = 0}).ok());
+  EXPECT_EQ(chain.log, "") << "its sender may go through a list";
+  ASSERT_TRUE(table_->progress().ok());
+  EXPECT_EQ(chain.log, "<0><1><2>");
+}
+
+// What it waits for is in a message to itself, so it does not wait for others.
+TEST_F(LonelyTableTest, MessagesToItselfAreProcessedBeforeItWaits) {
+  Chain chain;
+  make_table(chain);
+  chain.table = &*table_;
+  ASSERT_TRUE(table_->send(3, to_worker::Done{.step = 2}).ok());
+  EXPECT_TRUE(table_->wait_until([&] { return !chain.log.empty(); }).ok()) << "nobody else is there to wait for";
+}
 
 TEST_F(LonelyTableTest, WhoIsGoneIsNamedWithItsHostAndWhatWaitsForIt) {
   EXPECT_EQ(table_->settle().message(), "worker 0 on host7 is gone");

@@ -414,7 +414,7 @@ TEST_F(SimulationTest, GroupsThatGossipGoOnWithoutThoseThatAreLost) {
   std::uint32_t replaced = 0;
   for (const int replicas : {1, 2})
     for (const int children : {1, 2})
-      for (std::uint64_t seed = 1; seed <= seeds(12); ++seed) {
+      for (std::uint64_t seed = 1; seed <= seeds(36); ++seed) {
         const std::vector<std::string> settings{
             "train.batch=6",
             "topology.worker_groups=4",
