@@ -10,7 +10,7 @@
 namespace dlhost::run {
 namespace {
 
-constexpr Nanoseconds pause_between_looks = 1'000'000;
+constexpr Nanoseconds pause_at_address_book = 1'000'000;
 
 std::string begin_name_of(std::uint32_t joins) {
   return joins == 0 ? FolderAddressBook::begin_name : concat("begin-", joins, ".json");
@@ -41,7 +41,7 @@ Result<std::string> FolderAddressBook::await(const std::string& name, const Mean
     DLHOST_TRY(failure());
     DLHOST_TRY(look_());
     if (meanwhile) DLHOST_TRY(meanwhile());
-    host_.clock().sleep(pause_between_looks);
+    host_.clock().sleep(pause_at_address_book);
   }
   return disk.read_text(at(name));
 }
