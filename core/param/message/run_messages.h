@@ -138,9 +138,9 @@ struct Failed {
 
 namespace dlhost::param {
 
-using ToWorker = std::variant<to_worker::Put, to_worker::Go, to_worker::Done, to_worker::Free, to_worker::Hold,
-                              to_worker::Idle, to_worker::Stop, to_worker::Undecided, to_worker::Aligned,
-                              to_worker::Attested, to_worker::Lost, to_worker::Join, to_worker::Joined,
-                              to_worker::Alive, to_worker::Failed>;
+using ToWorker =
+    std::variant<to_worker::Put, to_worker::Go, to_worker::Done, to_worker::Free, to_worker::Hold, to_worker::Idle,
+                 to_worker::Stop, to_worker::Undecided, to_worker::Aligned, to_worker::Attested, to_worker::Lost,
+                 to_worker::Join, to_worker::Joined, to_worker::Alive, to_worker::Failed>;
 
 } // namespace dlhost::param

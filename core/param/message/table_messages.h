@@ -26,15 +26,15 @@ struct Update {
   SliceId slice = 0;
   WorkerId worker;
   std::uint64_t step = 0;
-  SampleRange samples;  // of the step
-  Version based_on = 0; // the worker computed with this version
+  SampleRange samples;     // of the step
+  Version based_on = 0;    // the worker computed with this version
   std::uint64_t place = 0; // an offset in the sender's memory
   double rate = 0;         // the learning rate
   ContributionKind kind = ContributionKind::dense;
 
   static constexpr bool of_slice = true;
-  static constexpr std::tuple fields{&Update::slice,    &Update::worker,  &Update::step, &Update::samples,
-                                     &Update::based_on, &Update::place, &Update::rate, &Update::kind};
+  static constexpr std::tuple fields{&Update::slice,    &Update::worker, &Update::step, &Update::samples,
+                                     &Update::based_on, &Update::place,  &Update::rate, &Update::kind};
   Identity identity(std::uint32_t epoch) const { return {epoch, worker.group, worker.rank, step, slice, samples}; }
 };
 
@@ -226,7 +226,8 @@ struct Taken {
   static constexpr std::tuple fields{&Taken::slice, &Taken::section, &Taken::exchange};
 };
 
-// To group 0: write what a lost server group had learned of the slice to this place of the sender. Answered by `Recalled`.
+// To group 0: write what a lost server group had learned of the slice to this place of the sender. Answered by
+// `Recalled`.
 struct Recall {
   SliceId slice = 0;
   std::uint16_t lost = 0;  // the server group
