@@ -134,7 +134,7 @@ TEST_F(SimulationTest, UnderStrictEachSampleIsAppliedOnceAnEpochWhoeverDies) {
                                          "topology.slice_elements=16"};
   const auto whole = simulate(tally_job(), workers, {.seed = 0});
   std::uint32_t recoveries = 0;
-  for (std::uint64_t seed = 1; seed <= seeds(15); ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds(30); ++seed) {
     const auto killed = simulate(tally_job(), workers, {.seed = seed, .kills = 3, .within = whole.took * 2});
     ASSERT_EQ(killed.params.size(), 1U);
     for (const float times : killed.params.begin()->second)
