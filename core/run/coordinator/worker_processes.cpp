@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t last_words = 2000;
 constexpr Nanoseconds given_to_end = 10'000'000'000;
+constexpr Nanoseconds given_for_last_words = 5'000'000'000;
 
 // The output without its lines of level info, which do not explain why a process ended.
 std::string without_info(std::string_view words) {

@@ -28,7 +28,8 @@ class WorkerProcesses {
   void kill(std::uint32_t seat);
   // Errors: gone if a process has ended.
   Status look();
-  // How the process of a seat ended, with the last lines that it printed. Empty: it is none of these.
+  // How the process of a seat that others lost ended, with the last lines that it printed. Waits up to five seconds
+  // for its end. Empty: it is none of these.
   std::string fate(std::uint32_t seat);
   std::vector<int> numbers() const; // process ids
   // The seats whose processes have ended since the last call.
