@@ -1,10 +1,20 @@
 #include "program/table_updates.h"
 
+#include "param/table/table.h"
+
 namespace dlhost::program {
 
 Status TableUpdates::progress() {
-  DLHOST_TRY(sharing_.progress());
+  DLHOST_TRY(sharing_.table().progress());
   return copies_ ? send_what_has_left() : Status();
+}
+
+Status TableUpdates::collect(const param::Param& param) { return sharing_.table().collect(param.number); }
+
+void TableUpdates::converts(bool begins) { sharing_.table().converts(begins); }
+
+Status TableUpdates::send(std::uint32_t update) {
+  return sharing_.table().update(updated_[update]->number, step_, rate_);
 }
 
 Status TableUpdates::send_what_has_left() {
@@ -24,7 +34,7 @@ Status TableUpdates::end_step(const StepInfo& info) {
     copies_->begin();
   }
   DLHOST_TRY(store_.rests());
-  return sharing_.end_step(info.step);
+  return sharing_.table().end_step(info.step);
 }
 
 void TableUpdates::abandon() {

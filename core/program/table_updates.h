@@ -19,15 +19,15 @@ class TableUpdates final : public ParamExchange {
       : store_(store), sharing_(sharing), updated_(std::move(updated)), copies_(std::move(copies)) {}
 
   Status progress() override;
-  Status collect(const param::Param& param) override { return sharing_.collect(param); }
-  void converts(bool begins) override { sharing_.converts(begins); }
+  Status collect(const param::Param& param) override;
+  void converts(bool begins) override;
   Status add(std::uint32_t update, const StepInfo& info) override;
   Status end_step(const StepInfo&) override;
   void abandon() override;
   std::optional<double> gradient_norm() const override { return sharing_.gradient_norm(); }
 
  private:
-  Status send(std::uint32_t update) { return sharing_.update(*updated_[update], step_, rate_); }
+  Status send(std::uint32_t update);
   Status send_what_has_left();
 
   param::Store& store_;

@@ -8,6 +8,8 @@
 
 namespace dlhost::param {
 
+class Table;
+
 // What sharing changes in a program, known before anything is made.
 class SharedLayout {
  public:
@@ -30,17 +32,8 @@ class SharedParams : public SharedLayout {
   virtual Status open(Store&) = 0;
   // The memory into which the program writes the gradient of a param, or its factors.
   virtual std::span<std::byte> contribution(const Param&) = 0;
-  // Announces that the contribution is complete. Returns at once.
-  virtual Status update(const Param&, std::uint64_t step, double rate) = 0;
-  // Announces that all updates of the step are made.
-  virtual Status end_step(std::uint64_t step) = 0;
-  // Waits until the param contains the updates so far.
-  virtual Status collect(const Param&) = 0;
-  // Called before and after params are converted into the forms that layers read, so that this time is not counted as
-  // computing.
-  virtual void converts(bool begins) = 0;
-  // Serves the messages that wait for this worker. Called between two ops.
-  virtual Status progress() = 0;
+  // The worker's client of the table. Requires: the workers are connected.
+  virtual Table& table() = 0;
   // The norm of all gradients in the newest update known to this worker; empty: norms are not computed.
   virtual std::optional<double> gradient_norm() const = 0;
   // Gives a sign of life to the other workers.

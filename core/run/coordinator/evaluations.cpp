@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "param/table/table.h"
+
 namespace dlhost::run {
 namespace {
 
@@ -108,7 +110,7 @@ Status Evaluations::ask(const Progress& now, bool validates, bool tests) {
 // If the evaluated checkpoint is the best so far, it is kept as the best.
 Status Evaluations::hear(Observer& observer, bool wait) {
   if (!tester_ || !(wait || tester_->has_answer())) return {};
-  const auto progress = [&] { return session_.sharing() ? session_.sharing()->progress() : Status(); };
+  const auto progress = [&] { return session_.sharing() ? session_.sharing()->table().progress() : Status(); };
   DLHOST_ASSIGN(auto answer, tester_->answer(progress));
   if (!answer) return {};
   const auto& question = answer->question;

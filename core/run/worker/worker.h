@@ -52,12 +52,7 @@ class Worker final : public param::SharedParams, public param::DeviceSums, priva
   std::span<std::byte> contribution(const param::Param& param) override {
     return ends_.memory.own().subspan(ends_.memory.places().gradients.offset(param.number));
   }
-  Status update(const param::Param& param, std::uint64_t step, double rate) override {
-    return ends_.table->update(param.number, step, rate);
-  }
-  Status end_step(std::uint64_t step) override { return ends_.table->end_step(step); }
-  Status collect(const param::Param& param) override { return ends_.table->collect(param.number); }
-  void converts(bool begins) override { ends_.table->converts(begins); }
+  param::Table& table() override { return *ends_.table; }
   Status progress() override { return ends_.table->progress(); }
   std::optional<double> gradient_norm() const override { return ends_.gradient_norm(); }
   void beat() override { liveness_.beat(orders_.are_values_put); }
