@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/check_plan.h"
 #include "cli/job_file.h"
 #include "env/json_text.h"
 #include "env/printable.h"
@@ -21,7 +22,7 @@ namespace {
 struct CheckOptions {
   std::string job;
   std::vector<std::string> set;
-  bool verbose = false, json = false;
+  bool verbose = false, json = false, plan = false;
 };
 
 std::string scaled(double value) {
@@ -265,6 +266,7 @@ void print_json(const program::Program& program, const run::Session& session, co
 Status check_job(Context& context, const CheckOptions& options) {
   DLHOST_ASSIGN(const auto job, load_job(context, options.job, options.set, run::Purpose::looking));
   DLHOST_ASSIGN(auto session, run::Session::open(context.host, context.registry(), job, run::Purpose::looking));
+  if (options.plan) return print_plan(*session, options.json);
   std::optional<run::WorkerLayout> layout;
   if (plan::Place::has_seats(job.topology)) {
     DLHOST_ASSIGN(auto plugins, plan::ExchangePlugins::make(job, context.registry()));
@@ -294,13 +296,16 @@ void add_check(CLI::App& app, Context& context) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command->add_flag("-v,--verbose", options->verbose, "every op with its kernel, and why not a faster one");
+  command->add_flag("--plan", options->plan, "how the workers of a group divide the net, and what goes between them");
   command->add_flag("--json", options->json, "print JSON, for programs");
   command->footer(
       "Trains nothing, and does not allocate the job's memory. All problems are listed at once, each with file,\n"
       "line and column.\n\n"
       "Examples:\n"
       "  dlhost check job.toml\n"
-      "  dlhost check -v job.toml");
+      "  dlhost check -v job.toml\n"
+      "  dlhost check --plan job.toml --set topology.workers_per_group=4 --set "
+      "'partition.layers={\"fc*\"=\"features\"}'");
   command->callback([&context, options] {
     if (Status status = check_job(context, *options); !status.ok()) context.fail(status);
   });

@@ -15,7 +15,7 @@ namespace dlhost::config {
 namespace {
 
 // Keys that a use of a block passes to every layer of the block.
-constexpr std::string_view handed_on[] = {"phases", "dtype", "frozen"};
+constexpr std::string_view handed_on[] = {"phases", "dtype", "frozen", "partition", "location"};
 
 // More layers are a mistake or a hostile file.
 constexpr std::size_t most_layers = 20'000;

@@ -5,6 +5,7 @@
 #include "config/build_layer.h"
 #include "config/job_schema.h"
 #include "config/names.h"
+#include "config/read_scheme.h"
 
 namespace dlhost::config {
 
@@ -23,6 +24,7 @@ class Builder {
     evaluate(table(document, "test"), "test", job.test);
     updater(table(document, "updater"), job.updater);
     topology(table(document, "topology"), job.topology);
+    partition(table(document, "partition"), job.partition);
     const Table& checkpoint = table(document, "checkpoint");
     job.checkpoint.every.seconds = 300;
     parse(checkpoint_schema(), checkpoint, &job.checkpoint, "checkpoint", {"every"});
@@ -44,8 +46,8 @@ class Builder {
   }
 
  private:
-  static constexpr std::string_view others_[] = {"train",    "validate", "test",  "updater", "topology", "checkpoint",
-                                                 "recovery", "record",   "layer", "block",   "include"};
+  static constexpr std::string_view others_[] = {"train",      "validate", "test",   "updater", "topology", "partition",
+                                                 "checkpoint", "recovery", "record", "layer",   "block",    "include"};
 
   static void note_places(Job& job, const std::string& key, const Value& value) {
     job.places.emplace(key, value.where);
@@ -169,6 +171,20 @@ class Builder {
     else
       problems_.of_key(path + ".type", type ? type->where : source.where, plugins_.why_not(kind, plugin.type));
     plugin.options = std::move(others);
+  }
+
+  void scheme(const Value& value, const std::string& path, Scheme& scheme) {
+    for (const auto& problem : read_scheme(value, scheme))
+      problems_.of_key(concat(path, problem.key.empty() ? "" : ".", problem.key), problem.where, problem.message);
+  }
+
+  void partition(const Table& source, Partition& partition) {
+    PartitionKeys keys;
+    parse(partition_schema(), source, &keys, "partition", {"default"});
+    if (const Value* value = source.find("default")) scheme(*value, "partition.default", partition.fallback);
+    for (const auto& [pattern, value] : keys.layers.entries)
+      scheme(value, concat("partition.layers.", detail::written_key(pattern)),
+             partition.layers.emplace_back(pattern, Scheme()).second);
   }
 
   void topology(const Table& source, Topology& topology) {

@@ -8,10 +8,13 @@
 
 #include "config/compose.h"
 #include "config/job_schema.h"
+#include "config/read_scheme.h"
 
 namespace dlhost::config {
 
 namespace {
+
+constexpr std::string_view partition_key = "partition"; // a text or a table: no schema has that
 
 std::optional<Phase> phase_named(std::string_view name) {
   if (name == "train") return Phase::train;
@@ -31,7 +34,8 @@ class LayerBuilder {
     const Schema& schema = layer_schema();
     Table own, others;
     own.where = others.where = raw_.table.where;
-    for (const auto& entry : raw_.table.entries) (schema.find(entry.first) ? own : others).entries.push_back(entry);
+    for (const auto& entry : raw_.table.entries)
+      if (entry.first != partition_key) (schema.find(entry.first) ? own : others).entries.push_back(entry);
     LayerKeys keys;
     auto found = schema.parse(own, &keys, &plugins_);
     place_ = keys.name.empty() ? "layer" : concat("layer '", keys.name, "'");
@@ -45,6 +49,8 @@ class LayerBuilder {
     if (const Value* augment = own.find("augment")) layer_.augment_at = augment->where;
     layer_.frozen = keys.frozen;
     if (own.find("dtype")) layer_.dtype = keys.dtype;
+    layer_.location = keys.location;
+    partition(raw_.table.find(partition_key));
     layer_.where = raw_.table.where;
     layer_.used_at = raw_.used_at;
     layer_.folder_given = !keys.folder.empty();
@@ -73,13 +79,13 @@ class LayerBuilder {
   // Core's keys that unknown keys were probably meant as: they are not reported as missing.
   std::vector<std::string> mistaken(const Schema& core, const std::string& type, const Table& others) {
     const Schema* options = type.empty() ? nullptr : plugins_.find(Kind::layer, type);
-    std::vector<std::string> known, meant;
+    std::vector<std::string> known{std::string(partition_key)}, meant;
     for (const Schema* schema : {&core, options})
       if (schema)
         for (const auto& option : schema->options()) known.push_back(option.name);
     for (const auto& [key, value] : others.entries) {
       if (options && options->find(key)) continue;
-      if (std::string near = nearest(key, known); core.find(near)) {
+      if (std::string near = nearest(key, known); core.find(near) || near == partition_key) {
         if (type.empty())
           add(value.where, key, ": unknown option; ", problems_.suggest(key, known)); // no plugin reports it
         meant.push_back(std::move(near));
@@ -100,7 +106,7 @@ class LayerBuilder {
     if (layer_.type.empty()) return;
     const Schema* schema = plugins_.find(Kind::layer, layer_.type);
     if (!schema) return add(raw_.table.find("type")->where, "type: ", plugins_.why_not(Kind::layer, layer_.type));
-    std::vector<std::string_view> also;
+    std::vector<std::string_view> also{partition_key};
     for (const auto& option : core.options()) {
       also.push_back(option.name);
       if (schema->find(option.name))
@@ -124,6 +130,13 @@ class LayerBuilder {
       else
         layer_.src.push_back(std::move(source));
     }
+  }
+
+  void partition(const Value* value) {
+    if (!value) return;
+    layer_.scheme.emplace();
+    for (const auto& problem : read_scheme(*value, *layer_.scheme))
+      add(problem.where, partition_key, problem.key.empty() ? "" : ".", problem.key, ": ", problem.message);
   }
 
   void phases(const std::vector<std::string>& words, const Value* value) {

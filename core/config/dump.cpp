@@ -63,6 +63,7 @@ class Writer {
     evaluate("test", job.test);
     updater(job.updater);
     topology(job.topology);
+    partition(job.partition);
     if (!canonical_) outputs(job);
     for (const auto& each : job.layers) layer(each, job);
     return std::move(text_);
@@ -155,6 +156,23 @@ class Writer {
     if (updater.average > 0) line("average", updater.average);
   }
 
+  static std::string written(const Scheme& scheme) {
+    if (!scheme.split.empty()) return detail::written(scheme.split);
+    return concat("{ axes = ", detail::written(scheme.axes), ", grid = ", detail::written(scheme.grid), " }");
+  }
+
+  void partition(const Partition& partition) {
+    const Scheme usual = Partition().fallback;
+    const bool is_usual = partition.fallback.split == usual.split;
+    if (is_usual && partition.layers.empty()) return;
+    open("[partition]");
+    if (!is_usual) text_ += concat("default = ", written(partition.fallback), "\n");
+    if (partition.layers.empty()) return;
+    open("[partition.layers]");
+    for (const auto& [pattern, scheme] : partition.layers)
+      text_ += concat(detail::written_key(pattern), " = ", written(scheme), "\n");
+  }
+
   void topology(const Topology& topology) {
     open("[topology]");
     line("worker_groups", topology.worker_groups);
@@ -222,6 +240,8 @@ class Writer {
     augment(layer.augment);
     if (layer.frozen) line("frozen", layer.frozen);
     if (layer.dtype) line("dtype", name_of(*layer.dtype));
+    if (layer.scheme) text_ += concat("partition = ", written(*layer.scheme), "\n");
+    if (!layer.location.empty()) line("location", layer.location);
     if (!canonical_ && layer.folder != job.folder) line("folder", join_path(here_, layer.folder));
     for (const auto& each : layer.params) param(each);
   }

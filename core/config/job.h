@@ -148,6 +148,20 @@ struct Checkpoint {
   double wait = 3600;        // seconds that the last params wait for free space on a full disk
 };
 
+// How a layer is cut among the workers of a group: along a split that it declares, by the split's name, "batch" among
+// them; "none": each worker computes all of it. Or along axes of its first output.
+struct Scheme {
+  std::string split;              // empty: by axes
+  std::vector<std::int64_t> axes; // each is cut into as many parts as `grid` has there
+  std::vector<std::int64_t> grid;
+  Location where;
+};
+
+struct Partition {
+  Scheme fallback{.split = "batch"};                  // for layers that name none and declare its split
+  std::vector<std::pair<std::string, Scheme>> layers; // by pattern of names; the last that fits counts
+};
+
 // The reaction of a run to the death of one of its processes.
 struct Recovery {
   Cadence every;             // how often it saves recovery points, beside checkpoints
@@ -201,9 +215,11 @@ struct Layer {
   std::vector<Part> augment; // for a source
   Location augment_at;
   bool frozen = false;
-  std::optional<DType> dtype; // none: train.dtype
-  std::string folder;         // where its relative paths start
-  bool folder_given = false;  // the layer itself names the folder
+  std::optional<DType> dtype;         // none: train.dtype
+  std::optional<Scheme> scheme;       // none: the job's partition
+  std::vector<std::int64_t> location; // the workers of the group that compute it; empty: all
+  std::string folder;                 // where its relative paths start
+  bool folder_given = false;          // the layer itself names the folder
   Location where;
   Location used_at; // the use of the block that it comes from; line 0: none
 
@@ -222,6 +238,7 @@ struct Job {
   Evaluate validate, test;
   Updater updater;
   Topology topology;
+  Partition partition;
   Checkpoint checkpoint;
   Recovery recovery;
   Record record;

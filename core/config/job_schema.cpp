@@ -254,8 +254,29 @@ const Schema& layer_schema() {
           .option("frozen", &LayerKeys::frozen, "its params are not trained")
           .choice("dtype", &LayerKeys::dtype, {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}},
                   "the type that it computes in; left out: train.dtype")
+          .option("location", &LayerKeys::location, "the workers of the group that compute it, by rank; left out: all",
+                  at_least(0))
           .option("folder", &LayerKeys::folder, "where its relative paths start; empty: the folder of its file")
           .option("param", &LayerKeys::param, "settings of its params, by their names: param.weight = { ... }");
+  return schema;
+}
+
+const Schema& scheme_schema() {
+  static const Schema schema =
+      SchemaOf<Scheme>(
+          "How a layer is cut among the workers of a group, along several axes. (Along one, the name of a "
+          "split is enough: \"batch\", \"features\", \"height\"; \"none\": each worker computes all of it.)")
+          .required("axes", &Scheme::axes, between(0, static_cast<double>(max_rank - 1)), "axes of its first output")
+          .required("grid", &Scheme::grid, at_least(1), "the number of parts along each");
+  return schema;
+}
+
+const Schema& partition_schema() {
+  static const Schema schema =
+      SchemaOf<PartitionKeys>("How the workers of a group divide the net.")
+          .option(
+              "layers", &PartitionKeys::layers,
+              "schemes of layers, by patterns of their names: { \"fc*\" = \"features\" }; the last that fits counts");
   return schema;
 }
 
@@ -308,6 +329,8 @@ const std::vector<CoreTable>& core_tables() {
       {"test.every", cadence_schema()},
       {"updater", updater_schema()},
       {"topology", topology_schema()},
+      {"partition", partition_schema()},
+      {"partition.default", scheme_schema()},
       {"checkpoint", checkpoint_schema()},
       {"checkpoint.every", cadence_schema()},
       {"recovery", recovery_schema()},
@@ -316,6 +339,7 @@ const std::vector<CoreTable>& core_tables() {
       {"record.every", cadence_schema()},
       {"layer", layer_schema()},
       {"layer.param", param_schema()},
+      {"layer.partition", scheme_schema()},
       {"layer (of a block)", block_use_schema()},
       {"block", block_schema()},
   };

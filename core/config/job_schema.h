@@ -30,6 +30,12 @@ const Schema& names_schema();
 const Schema& cadence_schema();
 const Schema& evaluate_schema();
 const Schema& topology_schema();
+struct PartitionKeys {
+  Table layers;
+};
+// [partition] without `default` and the schemes in `layers`; and a scheme that is a table.
+const Schema& partition_schema();
+const Schema& scheme_schema();
 const Schema& checkpoint_schema();
 const Schema& recovery_schema();
 const Schema& record_schema();
@@ -52,6 +58,7 @@ struct LayerKeys {
   std::vector<Part> augment;
   bool frozen = false;
   DType dtype = DType::f32;
+  std::vector<std::int64_t> location;
   std::string folder;
   Table param;
 };

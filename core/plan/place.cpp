@@ -52,6 +52,13 @@ Place Place::at(const config::Job& job, std::uint32_t seat) {
           .served = served_by(job.topology, server_group)};
 }
 
+std::vector<std::int64_t> Place::bounds_of_rows(const config::Job& job) {
+  std::vector<std::int64_t> bounds;
+  for (std::uint32_t rank = 0; rank <= static_cast<std::uint32_t>(job.topology.workers_per_group); ++rank)
+    bounds.push_back(first_row_of(job, rank));
+  return bounds;
+}
+
 Place Place::at(const config::Job& job, std::uint32_t seat, const Exchange& exchange) {
   Place place = at(job, seat);
   if (exchange.joint) place.global_batch = job.train.batch * place.served;

@@ -34,6 +34,9 @@ struct Place {
   // The same, with what depends on which contributions make an update.
   static Place at(const config::Job&, std::uint32_t seat, const Exchange&);
 
+  // The bounds of the rows of a group's batch: worker r has [bounds[r], bounds[r + 1]).
+  static std::vector<std::int64_t> bounds_of_rows(const config::Job&);
+
   static std::uint32_t seats(const config::Topology& topology) {
     return static_cast<std::uint32_t>(topology.worker_groups * topology.workers_per_group);
   }

@@ -461,6 +461,7 @@ void check(const Asked& asked, From from, config::Problems& problems) {
                           ".consistency = ", detail::written(handler.named), ": ", told(row, asked, handler));
       else
         problems.add(asked.job.place(row.key), told(row, asked, handler));
+      problems.refuse(row.key);
       break;
     }
   }

@@ -14,8 +14,7 @@ Status Neuron::setup(Setup& setup) {
   setup.reads = {.inputs = !function_.from_output, .outputs = function_.from_output};
   setup.in_place = function_.from_output;
   setup.pointwise = function_;
-  for (std::size_t axis = 1; axis < setup.input(0).rank(); ++axis)
-    setup.splits.push_back({.axis = axis, .inputs = {{.need = Split::Need::same, .axis = axis}}});
+  for (std::size_t axis = 1; axis < setup.input(0).rank(); ++axis) setup.splits.push_back(split_along(setup, axis));
   return {};
 }
 

@@ -23,9 +23,7 @@ class Add final : public Layer {
     s.in_place = s.input(0) == y;
     s.reads = {.inputs = false, .outputs = false};
     if (s.is_sum)
-      for (std::size_t axis = 1; axis < y.rank(); ++axis)
-        s.splits.push_back(
-            {.axis = axis, .inputs = std::vector<Split::Operand>(count_, {.need = Split::Need::same, .axis = axis})});
+      for (std::size_t axis = 1; axis < y.rank(); ++axis) s.splits.push_back(split_along(s, axis));
     return {};
   }
 

@@ -29,10 +29,7 @@ class Concat final : public Layer {
     s.output("y", TensorDesc{dtype_, y, {}});
     s.reads = {.inputs = false, .outputs = false};
     for (std::size_t axis = 1; axis < y.rank(); ++axis)
-      if (axis != axis_)
-        s.splits.push_back(
-            {.axis = axis,
-             .inputs = std::vector<Split::Operand>(s.inputs.size(), {.need = Split::Need::same, .axis = axis})});
+      if (axis != axis_) s.splits.push_back(split_along(s, axis));
     count_ = s.inputs.size();
     return {};
   }

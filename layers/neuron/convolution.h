@@ -63,13 +63,17 @@ class Convolving : public Layer {
              .fan_out = o.filters / o.groups * window});
     if (o.bias) s.param({.name = "bias", .shape = {o.filters}, .init = {"constant", {}}});
     s.accumulates = true;
-    if (o.groups == 1) declare_splits(s);
+    if (o.groups == 1)
+      declare_splits(s);
+    else
+      declare_groups(s);
     return {};
   }
 
   Status prepare(Prepare& p) final {
     spec_.x = {p.compute(), p.input(0).shape, Format::any()};
-    return ops_.prepare(p, spec_, options().bias);
+    if (spec_.groups > 1) spec_.groups = spec_.groups * p.output(0).shape[1] / options().filters;
+    return ops_.prepare(p, spec_, options().bias && p.param_shape(1).count() > 0);
   }
 
   void compute_feature(const Pass& pass, Frame& f) const final { ops_.compute_feature(pass, f); }
@@ -104,19 +108,35 @@ class Convolving : public Layer {
     return settle_more(axes);
   }
 
-  // By filters, each piece reads the whole input. By input channels, each piece makes a summand; every piece would add
-  // a bias, so this needs a layer without one.
+  // By filters, each piece reads the whole input. By input channels, each piece makes a summand.
   void declare_splits(Setup& s) const {
-    using Need = Split::Need;
-    const std::size_t filters = spec_.transposed ? 1 : 0; // axis of the weight
-    Split by_filters{.axis = 1, .inputs = {{.need = Need::whole}}, .params = {{.need = Need::same, .axis = filters}}};
-    if (options().bias) by_filters.params.push_back({.need = Need::same, .axis = 0});
-    s.splits.push_back(std::move(by_filters));
-    if (options().bias) return;
-    s.splits.push_back({.axis = 1,
-                        .inputs = {{.need = Need::same, .axis = 1}},
-                        .params = {{.need = Need::same, .axis = 1 - filters}},
-                        .sums_outputs = true});
+    const std::size_t of_filters = spec_.transposed ? 1 : 0; // axis of the weight
+    Split filters{.name = "features",
+                  .length = options().filters,
+                  .inputs = {{}},
+                  .params = {along(of_filters)},
+                  .outputs = {along(1)}};
+    Split inputs{.name = "inputs",
+                 .length = s.input(0)[1],
+                 .inputs = {along(1)},
+                 .params = {along(1 - of_filters)},
+                 .outputs = {{.need = Split::Need::sum}}};
+    if (options().bias) filters.params.push_back(along(0));
+    if (options().bias) inputs.params.push_back({.need = Split::Need::once});
+    s.splits = {std::move(filters), std::move(inputs)};
+  }
+
+  // Each group has its own filters, channels and biases.
+  void declare_groups(Setup& s) const {
+    const ConvolutionOptions& o = options();
+    const std::int64_t filters = o.filters / o.groups, channels = s.input(0)[1] / o.groups;
+    Split groups{.name = "features",
+                 .length = o.groups,
+                 .inputs = {along(1, channels)},
+                 .params = {along(0, spec_.transposed ? channels : filters)},
+                 .outputs = {along(1, filters)}};
+    if (o.bias) groups.params.push_back(along(0, filters));
+    s.splits = {std::move(groups)};
   }
 
   std::vector<std::int64_t> kernel_;

@@ -40,7 +40,7 @@ class Dense final : public Layer {
   Status prepare(Prepare& p) override {
     GemmSpec spec;
     spec.x = {p.compute(), p.input(0).shape, Format::any()};
-    return ops_.prepare(p, spec, options_.bias);
+    return ops_.prepare(p, spec, options_.bias && p.param_shape(1).count() > 0);
   }
 
   void compute_feature(const Pass& pass, Frame& f) const override { ops_.compute_feature(pass, f); }
@@ -49,18 +49,18 @@ class Dense final : public Layer {
   }
 
  private:
-  // By units, each piece reads the whole input. By inputs, each piece makes a summand of all units; every piece would
-  // add a bias, so this needs a layer without one.
+  // By units, each piece reads the whole input. By inputs, each piece makes a summand of all units.
   void declare_splits(Setup& s) const {
-    using Need = Split::Need;
-    Split units{.axis = 1, .inputs = {{.need = Need::whole}}, .params = {{.need = Need::same, .axis = 0}}};
-    if (options_.bias) units.params.push_back({.need = Need::same, .axis = 0});
-    s.splits.push_back(std::move(units));
-    if (options_.bias) return;
-    s.splits.push_back({.axis = 1,
-                        .inputs = {{.need = Need::same, .axis = 1}},
-                        .params = {{.need = Need::same, .axis = 1}},
-                        .sums_outputs = true});
+    Split units{
+        .name = "features", .length = options_.units, .inputs = {{}}, .params = {along(0)}, .outputs = {along(1)}};
+    Split inputs{.name = "inputs",
+                 .length = s.input(0)[1],
+                 .inputs = {along(1)},
+                 .params = {along(1)},
+                 .outputs = {{.need = Split::Need::sum}}};
+    if (options_.bias) units.params.push_back(along(0));
+    if (options_.bias) inputs.params.push_back({.need = Split::Need::once});
+    s.splits = {std::move(units), std::move(inputs)};
   }
 
   Options options_;

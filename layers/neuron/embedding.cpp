@@ -31,7 +31,7 @@ class Embedding final : public Layer {
     s.factors.push_back({.param = 0, .output = 0, .input = 0, .of_rows = true});
     const std::size_t last = y.rank() - 1;
     s.splits.push_back(
-        {.axis = last, .inputs = {{.need = Split::Need::whole}}, .params = {{.need = Split::Need::same, .axis = 1}}});
+        {.name = "features", .length = options_.units, .inputs = {{}}, .params = {along(1)}, .outputs = {along(last)}});
     return {};
   }
 

@@ -28,7 +28,7 @@ class Lrn final : public Layer {
     DLHOST_TRY(expect_inputs(s, 1, 1));
     DLHOST_TRY(expect_rank(s, 0, options_.within ? 4 : 2, options_.within ? 4 : 5));
     s.output("y", s.input(0));
-    if (options_.within) s.splits.push_back({.axis = 1, .inputs = {{.need = Split::Need::same, .axis = 1}}});
+    if (options_.within) s.splits.push_back(split_along(s, 1));
     return {};
   }
 

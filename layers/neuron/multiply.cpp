@@ -21,9 +21,7 @@ class Multiply final : public Layer {
     s.output("y", y);
     count_ = s.inputs.size();
     if (all_alike(s))
-      for (std::size_t axis = 1; axis < y.rank(); ++axis)
-        s.splits.push_back(
-            {.axis = axis, .inputs = std::vector<Split::Operand>(count_, {.need = Split::Need::same, .axis = axis})});
+      for (std::size_t axis = 1; axis < y.rank(); ++axis) s.splits.push_back(split_along(s, axis));
     return {};
   }
 

@@ -42,7 +42,7 @@ class Pooling final : public Layer {
     }
     s.output("y", y);
     s.reads = {.inputs = false, .outputs = false};
-    s.splits.push_back({.axis = 1, .inputs = {{.need = Split::Need::same, .axis = 1}}});
+    s.splits.push_back(split_along(s, 1));
     return {};
   }
 

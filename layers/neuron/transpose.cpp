@@ -35,7 +35,11 @@ class Transpose final : public Layer {
     for (const std::int64_t axis : options_.order) {
       order_.push_back(static_cast<std::size_t>(axis));
       y.push_back(x[order_.back()]);
-      s.splits.push_back({.axis = y.rank() - 1, .inputs = {{.need = Split::Need::same, .axis = order_.back()}}});
+      s.splits.push_back({.name = axis_name(y.rank() - 1),
+                          .length = y[y.rank() - 1],
+                          .inputs = {along(order_.back())},
+                          .params = {},
+                          .outputs = {along(y.rank() - 1)}});
     }
     s.output("y", TensorDesc{s.inputs[0].desc.dtype, y, {}});
     s.reads = {.inputs = false, .outputs = false};

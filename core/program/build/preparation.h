@@ -45,7 +45,7 @@ class Preparation final : public Prepare {
   Result<std::unique_ptr<Op>> op(const OpSpec&, Role) override;
   Result<std::unique_ptr<Op>> kernel(const KernelSpec&, Role) override;
   bool has_kernels() override { return context_.companion.exists(); }
-  std::optional<Piece> piece() const override { return {}; }
+  Piece piece() const override { return {}; }
   void reads(std::size_t input, const TensorDesc&) override;
   void gives(std::size_t output, const TensorDesc&) override;
   std::size_t uses(std::size_t param, const TensorDesc&) override;

@@ -87,6 +87,7 @@ class Session {
   Result<program::Program*> trainer();
   Result<program::Program*> evaluator(Phase, const std::vector<std::string>& kept = {});
 
+  Result<std::unique_ptr<net::Graph>> whole_net() { return graph(Phase::train, job_.train.batch); } // of a group
   // True if the device is lost: the worker cannot go on.
   bool has_lost_device();
 

@@ -4,6 +4,7 @@
 #include "config/compose.h"
 #include "net/extent.h"
 #include "plan/exchange_plugins.h"
+#include "plan/partition.h"
 #include "plan/refusals.h"
 #include "plugin/contained.h"
 #include "run/input/training_samples.h"
@@ -47,6 +48,7 @@ void Session::examine(Purpose purpose, config::Problems& problems, const StandIn
       std::ranges::none_of(net->nodes(), [](const net::Node& node) { return node.setup.is_loss; }))
     problems.add(job_.place("train.algorithm"),
                  "the net has no loss: add a [[layer]] such as softmax_loss, or train by an algorithm that needs none");
+  if (net && !problems.refused("topology")) plan::check_partition(*net, job_, purpose == Purpose::training, problems);
   check_attainable(*this, nets[Phase::validate].get(), problems);
   if (net && !sources_->empty()) check_short_batch(problems);
   if (purpose == Purpose::looking)

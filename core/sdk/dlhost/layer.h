@@ -120,9 +120,9 @@ class Setup {
   bool data_order = false;            // its order of work depends on the data: core must not record and replay it
   std::optional<Pointwise> pointwise; // output 0 of input 0: may become another op's epilogue
   bool is_sum = false;                // output 0 is the sum of the inputs: may become another op's epilogue
-  bool whole_batch = false;           // a row depends on others (batch norm); a collective split of axis 0 may say how
-  // For layers that include dlhost/partition.h. `splits`: the axes along which it can be cut, besides the batch axis,
-  // on which every layer can be cut unless whole_batch is set. `factors`: the param gradients that are products.
+  bool whole_batch = false;           // a row depends on others (batch norm); a collective split "batch" may say how
+  // For layers that include dlhost/partition.h. `splits`: the ways in which it can be cut, besides by rows of the
+  // batch, as every layer can be unless whole_batch is set. `factors`: the param gradients that are products.
   std::vector<Split> splits;
   std::vector<Factors> factors;
 };
@@ -165,8 +165,9 @@ class DLHOST_API Prepare {
   virtual Result<std::unique_ptr<Op>> kernel(const KernelSpec&, Role role = Role::feature) = 0;
   // Whether a companion exists; loads nothing. True also for a broken one: kernel() then returns the error.
   virtual bool has_kernels() = 0;
-  // The piece that this object computes (dlhost/partition.h). None: the layer is whole.
-  virtual std::optional<Piece> piece() const = 0;
+  // The piece that this object computes (dlhost/partition.h). Without cuts: the layer is whole, or has some of the
+  // rows.
+  virtual Piece piece() const = 0;
 
   // The form in which compute_* reads input i. Default: the producer's.
   virtual void reads(std::size_t input, const TensorDesc&) = 0;

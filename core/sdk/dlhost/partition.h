@@ -3,8 +3,8 @@
 // Prepare::piece() or uses Frame::peers. All other layers are whole, or are cut along the batch, which needs no
 // declaration.
 //
-//   setup           declares one Split for each axis along which the layer can be cut, and one Factors for each product
-//   core            chooses a split and cuts the axis: each worker makes a layer object of its own for its Piece
+//   setup           declares one Split for each way in which the layer can be cut, and one Factors for each product
+//   core            chooses splits and ranges: each worker makes a layer object of its own for its Piece
 //   prepare         Prepare::piece() says which part this object computes; shapes are those of the part
 //   compute_*       works on the part; the pieces of a collective split call Frame::peers
 #pragma once
@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <dlhost/status.h>
@@ -19,34 +20,58 @@
 
 namespace dlhost {
 
+class Setup;
 class Stream;
 
-// How one output axis can be cut, and what each piece then needs. Declared in setup, in Setup::splits.
-// Requires: the pieces' results, put together (or summed, where the split says so), are the whole layer's results, for
-// any sizes of the pieces. `dlhost conform` compares them.
+// How the layer's work can be cut, and what each piece then reads, gives and owns. Declared in setup, in Setup::splits.
+//
+// A split counts units: rows, filters, heads, groups, classes. A piece is a range [first, last) of them. Each operand
+// says which of its elements belong to a range of units.
+//
+// Requires: the pieces' outputs and gradients, put together as the operands say, are those of the whole layer, for any
+// ranges. `dlhost conform` compares them. The gradient of an operand that several pieces read is the sum of theirs.
 struct Split {
   enum class Need : std::uint8_t {
-    whole,   // all of it
-    same,    // the piece along `axis`
-    halo,    // the piece along `axis`, widened by `low` and `high` elements
-    partial, // the pieces' outputs must be summed
+    whole,  // all of it. An output: each piece makes all of it
+    same,   // the elements [first * each, last * each) of the axis
+    window, // inputs: the elements [first * step - low, (last - 1) * step + high + 1) of the axis that exist
+    once,   // params: the first piece has it, the others get a shape without elements (a bias that is added once)
+    sum,    // outputs: each piece makes a summand of all of it
   };
-  struct Operand {
+  struct Range {
+    std::int64_t first = 0, last = 0; // [first, last)
+  };
+  struct DLHOST_API Operand {
     Need need = Need::whole;
     std::size_t axis = 0;
-    std::int64_t low = 0, high = 0;
+    std::int64_t each = 1;                    // elements of a unit
+    std::int64_t step = 1, low = 0, high = 0; // of a window
+    // The elements of the axis, which has `length`, that belong to the units. Requires: `same` or `window`, and units.
+    Range elements(Range units, std::int64_t length) const;
   };
-  std::size_t output = 0; // the output that is cut
-  std::size_t axis = 0;   // of that output
-  std::vector<Operand> inputs, params;
-  bool sums_outputs = false; // every piece computes a summand of the whole output instead of a part
-  bool collective = false;   // the pieces compute at the same time and call Frame::peers
+  std::string name;                             // as jobs write it: "features", "height", "heads"
+  std::int64_t length = 0;                      // units
+  std::vector<Operand> inputs, params, outputs; // one for each of the layer's
+  bool collective = false;                      // the pieces compute at the same time and call Frame::peers
 };
 
-// The part of a layer under a partition. Pieces of one split may have different sizes.
+// An operand that lies along the cut.
+constexpr Split::Operand along(std::size_t axis, std::int64_t each = 1) {
+  return {.need = Split::Need::same, .axis = axis, .each = each};
+}
+// The names of the axes of pictures: "batch", "features", "height", "width", and "axis 4" and so on after these.
+DLHOST_API std::string axis_name(std::size_t axis);
+// The split of a layer without params whose inputs and outputs all have this axis, equally long. Call it after the
+// outputs are declared.
+DLHOST_API Split split_along(const Setup&, std::size_t axis);
+
+// The part of a layer that an object computes. Pieces may have different sizes.
 struct Piece {
-  std::size_t split = 0;            // index into Setup::splits
-  std::int64_t first = 0, last = 0; // its elements of the cut axis: [first, last)
+  struct Cut {
+    std::size_t split = 0; // index into Setup::splits
+    Split::Range units;
+  };
+  std::vector<Cut> cuts; // of different splits; their ranges meet
 };
 
 // A param gradient that is a product: dw[u, ...] is the sum over rows n of dy[n, u] x[n, ...]. Or one for the rows of a

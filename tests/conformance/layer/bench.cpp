@@ -31,22 +31,15 @@ bool LayerBench::learns(std::size_t i) const {
 
 // Sets the default forms, before the layer changes them.
 void LayerBench::declare() {
-  const Split* split = ask_.piece ? &setup_.splits.at(ask_.piece->split) : nullptr;
   for (std::size_t i = 0; i < ports_.size(); ++i) {
-    TensorDesc desc = ports_[i].desc;
-    if (split) desc = cut(desc, split->inputs.at(i));
+    TensorDesc desc = part(ports_[i].desc, i, &Split::inputs);
     if (!setup_.host && desc.shape == ports_[0].desc.shape && is_float(desc.dtype)) desc.format = ask_.input_format;
     inputs_.push_back(desc);
   }
-  for (std::size_t i = 0; i < setup_.outputs.size(); ++i) {
-    TensorDesc desc = setup_.outputs[i].desc;
-    if (split && !split->sums_outputs && i == split->output)
-      desc.shape[split->axis] = ask_.piece->last - ask_.piece->first;
-    outputs_.push_back(desc);
-  }
+  for (std::size_t i = 0; i < setup_.outputs.size(); ++i)
+    outputs_.push_back(part(setup_.outputs[i].desc, i, &Split::outputs));
   for (std::size_t i = 0; i < setup_.params.size(); ++i) {
-    TensorDesc desc{DType::f32, setup_.params[i].shape, {}};
-    if (split) desc = cut(desc, split->params.at(i));
+    const TensorDesc desc = part({DType::f32, setup_.params[i].shape, {}}, i, &Split::params);
     params_.push_back(desc.shape);
     param_gradients_.push_back(desc);
   }
@@ -57,8 +50,8 @@ void LayerBench::declare() {
   gives_ = outputs_;
 }
 
-TensorDesc LayerBench::cut(TensorDesc desc, const Split::Operand& operand) const {
-  if (operand.need == Split::Need::same) desc.shape[operand.axis] = ask_.piece->last - ask_.piece->first;
+TensorDesc LayerBench::part(TensorDesc desc, std::size_t operand, std::vector<Split::Operand> Split::*operands) const {
+  if (ask_.pieces) desc.shape = ask_.pieces->part(desc.shape, ask_.number, operand, operands).shape;
   return desc;
 }
 

@@ -13,6 +13,7 @@
 
 #include "device/lab.h"
 #include "layer/case.h"
+#include "net/pieces.h"
 
 namespace dlhost::conform {
 
@@ -26,10 +27,12 @@ struct Ask {
   Format input_format;            // the producers' format, for inputs of the first input's shape
   std::vector<bool> wants_inputs; // empty: all inputs that can learn
   bool wants_params = true;
-  std::optional<std::size_t> frozen; // the only param without a gradient
-  bool adds = false;                 // gradients are added to existing values
-  std::optional<Piece> piece;        // of a declared split; none: the whole
-  std::string device_type;           // type of the device; empty: the one under test
+  std::optional<std::size_t> frozen;   // the only param without a gradient
+  bool adds = false;                   // gradients are added to existing values
+  const net::Pieces* pieces = nullptr; // null: the layer is whole
+  std::uint32_t number = 0;            // of the piece
+  Piece piece;                         // its cuts along declared splits
+  std::string device_type;             // type of the device; empty: the one under test
 };
 
 class LayerBench final : public Prepare {
@@ -66,7 +69,7 @@ class LayerBench final : public Prepare {
   Result<std::unique_ptr<Op>> op(const OpSpec&, Role) override;
   Result<std::unique_ptr<Op>> kernel(const KernelSpec&, Role) override;
   bool has_kernels() override;
-  std::optional<Piece> piece() const override { return ask_.piece; }
+  Piece piece() const override { return ask_.piece; }
   void reads(std::size_t i, const TensorDesc& desc) override { reads_.at(i) = desc; }
   void gives(std::size_t i, const TensorDesc& desc) override { gives_.at(i) = desc; }
   std::size_t uses(std::size_t param, const TensorDesc&) override;
@@ -85,7 +88,7 @@ class LayerBench final : public Prepare {
     bool filled = false; // with `initial`
   };
   void declare();
-  TensorDesc cut(TensorDesc, const Split::Operand&) const;
+  TensorDesc part(TensorDesc, std::size_t operand, std::vector<Split::Operand> Split::*) const;
   std::string companion() const;
 
   const Context& context_;

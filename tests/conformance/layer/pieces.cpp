@@ -1,6 +1,8 @@
 // Partitions: by rows, and by each split that a layer declares.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <numeric>
 
 #include <gtest/gtest.h>
 
@@ -13,20 +15,25 @@ namespace dlhost::conform {
 
 namespace {
 
-// Elements [first, last) of an axis.
-Values cut(const Values& values, const Shape& shape, std::size_t axis, std::int64_t first, std::int64_t last) {
-  Values piece;
-  const std::int64_t inner = shape.past(axis + 1);
-  for (std::int64_t i = 0; i < shape.count(); ++i)
-    if (const std::int64_t at = i / inner % shape[axis]; at >= first && at < last)
-      piece.push_back(values[static_cast<std::size_t>(i)]);
-  return piece;
+using Operands = std::vector<Split::Operand> Split::*;
+
+// Calls body(index in the whole, index in the box) for each element of the box.
+template <class Body> void each(const Shape& whole, const net::Box& box, Body body) {
+  for (std::int64_t i = 0; i < box.count(); ++i) {
+    std::int64_t rest = i, at = 0, stride = 1;
+    for (std::size_t axis = whole.rank(); axis-- > 0;) {
+      at += (box.first[axis] + rest % box.shape[axis]) * stride;
+      rest /= box.shape[axis];
+      stride *= whole[axis];
+    }
+    body(static_cast<std::size_t>(at), static_cast<std::size_t>(i));
+  }
 }
 
-void add_to(Values& sum, const Values& more) {
-  if (sum.empty()) sum.assign(more.size(), 0.0);
-  ASSERT_EQ(sum.size(), more.size());
-  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
+Values part_of(const Values& whole, const Shape& shape, const net::Box& box) {
+  Values part(static_cast<std::size_t>(box.count()));
+  each(shape, box, [&](std::size_t at, std::size_t i) { part[i] = whole[at]; });
+  return part;
 }
 
 double loose(const LayerCase& of, const Values& wanted) {
@@ -47,39 +54,32 @@ Whole run_all(LayerBench& bench, const Tensors& given, const LayerRun::Manner& m
   return made;
 }
 
-LayerCase with_rows(LayerCase of, std::int64_t rows) {
-  for (auto& input : of.inputs) input.shape[0] = rows;
-  return of;
-}
-
-// The part of an operand that a piece needs.
-Values operand_piece(const Values& whole, const Shape& shape, const Split::Operand& operand, std::int64_t first,
-                     std::int64_t last) {
-  if (operand.need != Split::Need::same) return whole;
-  return cut(whole, shape, operand.axis, first, last);
-}
-
-// Tests one split with uneven cuts.
-class SplitTrial {
+// Computes a layer in pieces of uneven sizes, and compares what they make together with the whole.
+class PiecesTrial {
  public:
-  SplitTrial(const Context& context, const LayerCase& of, LayerBench& whole, std::size_t which)
-      : context_(context), case_(of), bench_(whole), which_(which), split_(whole.setup().splits[which]),
+  PiecesTrial(const Context& context, const LayerCase& of, LayerBench& whole, const std::vector<Split>& splits)
+      : context_(context), case_(of), bench_(whole), splits_(splits),
+        collective_(std::ranges::any_of(splits, &Split::collective)), pieces_(cut(splits, collective_)),
         given_(filled(of, whole, context.seed)), whole_(run_all(whole, given_, {})) {}
 
   void run() {
-    const Shape& y = bench_.setup().outputs.at(split_.output).desc.shape;
-    const std::int64_t length = split_.sums_outputs ? operand_length() : y[split_.axis];
-    std::vector<std::int64_t> cuts{0, (length + 2) / 3, length};
-    if (split_.collective) cuts.insert(cuts.begin() + 2, (cuts[1] + length + 1) / 2);
-    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-    Meeting meeting(context_.host, cuts.size() - 1);
-    std::vector<std::unique_ptr<OnePiece>> pieces;
-    for (std::size_t i = 0; i + 1 < cuts.size(); ++i) pieces.push_back(prepared(cuts[i], cuts[i + 1], meeting, i));
-    compute(pieces);
-    for (const auto& piece : pieces) check(*piece);
-    for (const auto& [name, sum] : sums_) {
-      const Values& wanted = whole_.outputs.contains(name) ? whole_.outputs.at(name) : whole_.gradients.at(name);
-      expect_near(sum, wanted, loose(case_, wanted), "the sum of the pieces' " + name);
+    Meeting meeting(context_.host, pieces_.count());
+    std::vector<std::unique_ptr<OnePiece>> all;
+    for (std::uint32_t number = 0; number < pieces_.count(); ++number) all.push_back(prepared(number, meeting));
+    compute(all);
+    for (const auto& one : all) ASSERT_EQ(one->failure, "");
+    const auto& setup = bench_.setup();
+    for (std::size_t i = 0; i < setup.outputs.size(); ++i) {
+      const Shape& shape = setup.outputs[i].desc.shape;
+      compare(all, &Whole::outputs, concat("out", i), shape, pieces_.made(shape, i));
+    }
+    for (std::size_t i = 0; i < setup.inputs.size(); ++i) {
+      const Shape& shape = setup.input(i);
+      compare(all, &Whole::gradients, concat("din", i), shape, pieces_.gradient(shape, i, &Split::inputs));
+    }
+    for (std::size_t i = 0; i < setup.params.size(); ++i) {
+      const Shape& shape = setup.params[i].shape;
+      compare(all, &Whole::gradients, "d" + setup.params[i].name, shape, pieces_.gradient(shape, i, &Split::params));
     }
   }
 
@@ -95,34 +95,48 @@ class SplitTrial {
     std::string failure;
   };
 
-  // The length of the axis that a split with summed outputs cuts; some operand has it.
-  std::int64_t operand_length() const {
-    for (std::size_t i = 0; i < split_.inputs.size(); ++i)
-      if (split_.inputs[i].need == Split::Need::same) return case_.inputs[i].shape[split_.inputs[i].axis];
-    return 0;
+  static net::Pieces cut(const std::vector<Split>& splits, bool collective) {
+    std::vector<net::Pieces::Cut> cuts;
+    std::uint32_t count = 1;
+    for (const Split& split : splits) {
+      std::vector<std::int64_t> bounds{0, (split.length + 2) / 3, split.length};
+      if (collective) bounds.insert(bounds.begin() + 2, (bounds[1] + split.length + 1) / 2);
+      bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
+      count *= static_cast<std::uint32_t>(bounds.size() - 1);
+      cuts.push_back({split, bounds});
+    }
+    std::vector<std::uint32_t> of(count);
+    std::iota(of.begin(), of.end(), 0U);
+    return {std::move(cuts), std::move(of)};
   }
 
-  std::unique_ptr<OnePiece> prepared(std::int64_t first, std::int64_t last, Meeting& meeting, std::size_t rank) {
+  std::unique_ptr<OnePiece> prepared(std::uint32_t number, Meeting& meeting) {
     const auto& setup = bench_.setup();
-    auto one = std::make_unique<OnePiece>(OnePiece{.piece = {which_, first, last}, .given = given_});
-    for (std::size_t i = 0; i < split_.inputs.size(); ++i) {
-      auto& values = one->given.at(concat("in", i));
-      values = operand_piece(values, case_.inputs[i].shape, split_.inputs[i], first, last);
+    auto one = std::make_unique<OnePiece>(OnePiece{.piece = {}, .given = given_});
+    const auto units = pieces_.units(number);
+    for (std::size_t c = 0; c < splits_.size(); ++c) {
+      const auto declared = std::ranges::find(setup.splits, splits_[c].name, &Split::name);
+      if (declared != setup.splits.end())
+        one->piece.cuts.push_back({static_cast<std::size_t>(declared - setup.splits.begin()), units[c]});
+      if (splits_[c].name == axis_name(0))
+        for (std::int64_t row = units[c].first; row < units[c].last; ++row)
+          one->manner.samples.push_back(static_cast<std::uint32_t>(row));
     }
-    for (std::size_t i = 0; i < setup.params.size(); ++i) {
-      auto& values = one->given.at(setup.params[i].name);
-      values = operand_piece(values, setup.params[i].shape, split_.params.at(i), first, last);
-    }
-    const std::string dout = concat("dout", split_.output);
-    if (!split_.sums_outputs && one->given.contains(dout))
-      one->given.at(dout) = cut(given_.at(dout), setup.outputs[split_.output].desc.shape, split_.axis, first, last);
+    const auto give = [&](const std::string& name, const Shape& shape, std::size_t operand, Operands operands) {
+      const auto values = one->given.find(name);
+      if (values == one->given.end()) return;
+      values->second = part_of(values->second, shape, pieces_.part(shape, number, operand, operands));
+    };
+    for (std::size_t i = 0; i < setup.inputs.size(); ++i) give(concat("in", i), setup.input(i), i, &Split::inputs);
+    for (std::size_t i = 0; i < setup.params.size(); ++i)
+      give(setup.params[i].name, setup.params[i].shape, i, &Split::params);
+    for (std::size_t i = 0; i < setup.outputs.size(); ++i)
+      give(concat("dout", i), setup.outputs[i].desc.shape, i, &Split::outputs);
     one->device = context_.chosen_device();
-    one->bench = std::make_unique<LayerBench>(context_, *one->device, case_, Ask{.piece = one->piece});
+    one->bench = std::make_unique<LayerBench>(context_, *one->device, case_,
+                                              Ask{.pieces = &pieces_, .number = number, .piece = one->piece});
     one->manner.global_batch = case_.batch();
-    const Split::Operand& rows = split_.inputs[0];
-    if (rows.need == Split::Need::same && rows.axis == 0)
-      for (std::int64_t row = first; row < last; ++row) one->manner.samples.push_back(static_cast<std::uint32_t>(row));
-    if (split_.collective) one->peers = std::make_unique<MeetingPeers>(meeting, rank);
+    if (collective_) one->peers = std::make_unique<MeetingPeers>(meeting, number);
     one->manner.peers = one->peers.get();
     return one;
   }
@@ -138,7 +152,7 @@ class SplitTrial {
           one->failure = wrong.what();
         }
       };
-      if (split_.collective)
+      if (collective_)
         tasks.push_back(context_.host.tasks().start("piece", body));
       else
         body();
@@ -146,50 +160,45 @@ class SplitTrial {
     for (auto& task : tasks) task->join();
   }
 
-  void check(const OnePiece& one) {
-    const auto [which, first, last] = one.piece;
-    SCOPED_TRACE(concat("elements ", first, " to ", last));
-    ASSERT_EQ(one.failure, "");
-    const auto& setup = bench_.setup();
-    const std::string out = concat("out", split_.output);
-    if (split_.sums_outputs) {
-      add_to(sums_[out], one.made.outputs.at(out));
-    } else {
-      const Values wanted =
-          cut(whole_.outputs.at(out), setup.outputs[split_.output].desc.shape, split_.axis, first, last);
-      expect_near(one.made.outputs.at(out), wanted, loose(case_, wanted), out);
+  // Adds up the terms of a tensor. Copies of one term have to be equal.
+  void compare(const std::vector<std::unique_ptr<OnePiece>>& all, Tensors Whole::*list, const std::string& name,
+               const Shape& shape, const net::Form& form) {
+    const auto wanted = (whole_.*list).find(name);
+    if (wanted == (whole_.*list).end()) return;
+    SCOPED_TRACE(concat("the pieces' ", name, " together"));
+    std::map<std::uint32_t, std::map<std::size_t, double>> terms;
+    Values sum(wanted->second.size());
+    for (std::uint32_t number = 0; number < all.size(); ++number) {
+      const auto& [box, term] = form.of(number);
+      if (box.is_empty()) continue;
+      const auto made = (all[number]->made.*list).find(name);
+      ASSERT_TRUE(made != (all[number]->made.*list).end()) << "piece " << number << " made none";
+      ASSERT_EQ(made->second.size(), static_cast<std::size_t>(box.count())) << "of piece " << number;
+      each(shape, box, [&](std::size_t at, std::size_t i) {
+        const double value = made->second[i];
+        const auto [known, is_new] = terms[term].emplace(at, value);
+        if (is_new) sum[at] += value;
+        ASSERT_NEAR(known->second, value, loose(case_, wanted->second)) << "piece " << number << " makes another copy";
+      });
     }
-    for (std::size_t i = 0; i < split_.inputs.size(); ++i)
-      compare(one.made, concat("din", i), case_.inputs[i].shape, split_.inputs[i], first, last);
-    for (std::size_t i = 0; i < setup.params.size(); ++i)
-      compare(one.made, "d" + setup.params[i].name, setup.params[i].shape, split_.params[i], first, last);
-  }
-
-  // The gradient of a piece's own operand is a piece of the gradient; that of a shared operand is a summand.
-  void compare(const Whole& made, const std::string& name, const Shape& shape, const Split::Operand& operand,
-               std::int64_t first, std::int64_t last) {
-    const auto got = made.gradients.find(name);
-    if (got == made.gradients.end()) return;
-    if (operand.need != Split::Need::same) return add_to(sums_[name], got->second);
-    const Values wanted = cut(whole_.gradients.at(name), shape, operand.axis, first, last);
-    expect_near(got->second, wanted, loose(case_, wanted), name);
+    expect_near(sum, wanted->second, loose(case_, wanted->second), name);
   }
 
   const Context& context_;
   const LayerCase& case_;
   LayerBench& bench_;
-  std::size_t which_;
-  const Split& split_;
+  const std::vector<Split> splits_;
+  const bool collective_;
+  const net::Pieces pieces_;
   Tensors given_;
   Whole whole_;
-  Tensors sums_;
 };
 
-bool can_try(const Split& split) {
-  for (const auto* list : {&split.inputs, &split.params})
-    for (const auto& operand : *list)
-      if (operand.need == Split::Need::halo || operand.need == Split::Need::partial) return false;
-  return true;
+void try_pieces(const Context& context, const LayerCase& of, LayerBench& bench, const std::vector<Split>& splits) {
+  std::string names;
+  for (const Split& split : splits) names += (names.empty() ? "" : " and ") + split.name;
+  SCOPED_TRACE("cut by " + names);
+  PiecesTrial(context, of, bench, splits).run();
 }
 
 } // namespace
@@ -197,54 +206,30 @@ bool can_try(const Split& split) {
 void rows_are_apart(const Context& context, const LayerCase& of) {
   const auto device = context.chosen_device();
   LayerBench bench(context, *device, of, {});
-  const std::int64_t rows = of.batch(), middle = (rows + 2) / 3;
-  if (bench.setup().whole_batch || !of.rows || rows < 2) GTEST_SKIP() << "needs the whole batch";
-  const Tensors given = filled(of, bench, context.seed);
-  const Whole whole = run_all(bench, given, {});
-  Tensors sums;
-  for (const auto& [first, last] : {std::pair{std::int64_t{0}, middle}, std::pair{middle, rows}}) {
-    SCOPED_TRACE(concat("rows ", first, " to ", last));
-    const LayerCase part = with_rows(of, last - first);
-    LayerBench piece_bench(context, *device, part, {});
-    Tensors piece;
-    for (const auto& [name, values] : given) {
-      const bool by_row = name.starts_with("in") || name.starts_with("dout");
-      const auto size = static_cast<std::int64_t>(values.size());
-      piece[name] = by_row ? cut(values, {rows, size / rows}, 0, first, last) : values;
-    }
-    LayerRun::Manner manner{.global_batch = rows};
-    for (std::int64_t row = first; row < last; ++row) manner.samples.push_back(static_cast<std::uint32_t>(row));
-    const Whole made = run_all(piece_bench, piece, manner);
-    for (const auto* list : {&whole.outputs, &whole.gradients})
-      for (const auto& [name, values] : *list) {
-        const Values& got = list == &whole.outputs ? made.outputs.at(name) : made.gradients.at(name);
-        const auto size = static_cast<std::int64_t>(values.size());
-        const bool is_sum = got.size() == values.size();
-        if (is_sum) {
-          add_to(sums[name], got);
-          continue;
-        }
-        const Values wanted = cut(values, {rows, size / rows}, 0, first, last);
-        expect_near(got, wanted, loose(of, wanted), name);
-      }
-  }
-  for (const auto& [name, sum] : sums) {
-    const Values& wanted = whole.outputs.contains(name) ? whole.outputs.at(name) : whole.gradients.at(name);
-    expect_near(sum, wanted, loose(of, wanted), "the sum of both parts' " + name);
-  }
+  if (bench.setup().whole_batch || !of.rows || of.batch() < 2) GTEST_SKIP() << "needs the whole batch";
+  try_pieces(context, of, bench, {net::batch_split(bench.setup())});
 }
 
+// Each split by itself, and with each other, the batch's among them.
 void splits_make_the_whole(const Context& context, const LayerCase& of) {
   const auto device = context.chosen_device();
   LayerBench bench(context, *device, of, {});
-  if (bench.setup().splits.empty()) GTEST_SKIP() << "declares none";
-  for (std::size_t which = 0; which < bench.setup().splits.size(); ++which) {
-    const Split& split = bench.setup().splits[which];
-    SCOPED_TRACE(concat("output ", split.output, ", axis ", split.axis, split.sums_outputs ? ", summed" : ""));
-    ASSERT_EQ(split.inputs.size(), of.inputs.size());
-    ASSERT_EQ(split.params.size(), bench.setup().params.size());
-    if (can_try(split)) SplitTrial(context, of, bench, which).run();
+  const Setup& setup = bench.setup();
+  if (setup.splits.empty()) GTEST_SKIP() << "declares none";
+  for (const Split& split : setup.splits) {
+    SCOPED_TRACE("split " + split.name);
+    ASSERT_EQ(split.inputs.size(), setup.inputs.size());
+    ASSERT_EQ(split.params.size(), setup.params.size());
+    ASSERT_EQ(split.outputs.size(), setup.outputs.size());
+    ASSERT_EQ(std::ranges::count(setup.splits, split.name, &Split::name), 1) << "two splits of this name";
+    ASSERT_GE(split.length, 1);
+    try_pieces(context, of, bench, {split});
   }
+  std::vector<Split> all = setup.splits;
+  if (!setup.whole_batch && of.rows) all.push_back(net::batch_split(setup));
+  for (std::size_t a = 0; a < all.size(); ++a)
+    for (std::size_t b = 0; b < a; ++b)
+      if (!all[a].collective && !all[b].collective) try_pieces(context, of, bench, {all[b], all[a]});
 }
 
 } // namespace dlhost::conform

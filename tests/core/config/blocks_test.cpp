@@ -119,8 +119,8 @@ TEST_F(Blocks, UnknownNames) {
             "job.toml:17:10: layer 'a': with.filter: unknown parameter of the block 'pair'; did you mean 'filters'? "
             "(known: filters, kernel, stride)");
   EXPECT_EQ(problems(pair + data + "[[layer]]\nname = \"a\"\nblock = \"pair\"\nunits = 3\n"),
-            "job.toml:17:1: layer 'a': units: unknown option; known: block, dtype, frozen, name, phases, "
-            "repeat, src, with");
+            "job.toml:17:1: layer 'a': units: unknown option; known: block, dtype, frozen, location, name, partition, "
+            "phases, repeat, src, with");
 }
 
 TEST_F(Blocks, ShareTheNamesOfLayers) {

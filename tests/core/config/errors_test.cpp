@@ -29,7 +29,7 @@ TEST_F(JobErrors, Empty) {
 TEST_F(JobErrors, UnknownTopKey) {
   EXPECT_EQ(problems("nmae = \"x\"\n"), "job.toml:1:1: nmae: unknown option; did you mean 'name'? (known: block, "
                                         "checkpoint, folder, get_data, include, layer, "
-                                        "name, "
+                                        "name, partition, "
                                         "record, recovery, seed, test, topology, train, updater, validate)\n"
                                         "job.toml:1:1: the job has no layers; it needs at least one [[layer]]");
 }
@@ -42,7 +42,7 @@ TEST_F(JobErrors, IncludeIsAKeyToo) {
 TEST_F(JobErrors, UnknownLayerOption) {
   EXPECT_EQ(problems(head + "[[layer]]\nname = \"fc1\"\ntype = \"dense\"\nsrc = \"data\"\nunit = 10\n"),
             "job.toml:10:1: layer 'fc1': unit: unknown option; did you mean 'units'? (known: augment, bias, dtype, "
-            "folder, frozen, name, param, phases, src, type, units)");
+            "folder, frozen, location, name, param, partition, phases, src, type, units)");
 }
 
 TEST_F(JobErrors, UnknownPlugin) {

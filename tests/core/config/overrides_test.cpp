@@ -73,7 +73,7 @@ TEST_F(Override, SaysWhatDoesNotFit) {
   EXPECT_EQ(
       problems(net, {"trian.batch=3"}),
       "--set trian.batch=3: unknown key 'trian'; did you mean 'train'? (known: block, checkpoint, folder, get_data, "
-      "layer, name, record, recovery, seed, test, topology, train, updater, validate)");
+      "layer, name, partition, record, recovery, seed, test, topology, train, updater, validate)");
   EXPECT_EQ(problems(net, {"train.bacth=3"}),
             "--set train.bacth=3: train.bacth: unknown option; did you mean 'batch'? (known: algorithm, batch, "
             "device, dtype, fuse, hang_limit, init_from, last_batch, prefetch, readers, reproducible, shuffle, stop, "

@@ -17,21 +17,25 @@ class SplitLoss final : public Layer {
   explicit SplitLoss(Options) {}
 
   Status setup(Setup& s) override {
-    using Need = Split::Need;
     DLHOST_TRY(expect_inputs(s, 2, 2));
     DLHOST_TRY(expect_rank(s, 0, 2, 2));
     s.output("loss", TensorDesc{DType::f32, {2}, {}});
     s.metric({.name = "loss", .output = 0});
     s.is_loss = true;
-    s.splits.push_back(
-        {.inputs = {{.need = Need::same, .axis = 1}, {.need = Need::whole}}, .sums_outputs = true, .collective = true});
+    s.splits.push_back({.name = "classes",
+                        .length = s.input(0)[1],
+                        .inputs = {along(1), {}},
+                        .params = {},
+                        .outputs = {{.need = Split::Need::sum}},
+                        .collective = true});
     return {};
   }
 
   Status prepare(Prepare& p) override {
     const Shape shape = p.input(0).shape;
     rows_ = shape[0];
-    const double first = p.piece() ? static_cast<double>(p.piece()->first) : 0;
+    const auto piece = p.piece();
+    const double first = piece.cuts.empty() ? 0 : static_cast<double>(piece.cuts[0].units.first);
     const TensorDesc x{DType::f32, shape, {}}, row{DType::f32, {rows_, 1}, {}}, one{DType::f32, {1, 1}, {}};
     const TensorDesc& labels = p.input(1);
     p.reads(0, x);

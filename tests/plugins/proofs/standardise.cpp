@@ -20,7 +20,8 @@ class Standardise final : public Layer {
     s.output("y", TensorDesc{DType::f32, s.input(0), {}});
     s.reads = {.inputs = false, .outputs = true};
     s.whole_batch = true;
-    s.splits.push_back({.axis = 0, .inputs = {{.need = Split::Need::same, .axis = 0}}, .collective = true});
+    s.splits.push_back(split_along(s, 0));
+    s.splits.back().collective = true;
     return {};
   }
 

@@ -1,0 +1,301 @@
+#include "plan/partition.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fnmatch.h>
+
+#include "plan/place.h"
+
+namespace dlhost::plan {
+namespace {
+
+constexpr std::string_view no_split = "none";
+
+std::vector<std::int64_t> even(std::int64_t length, std::int64_t parts) {
+  std::vector<std::int64_t> bounds;
+  for (std::int64_t i = 0; i <= parts; ++i) bounds.push_back(length * i / parts);
+  return bounds;
+}
+
+// The splits of a layer: the batch's, and those that it declares.
+std::vector<Split> splits_of(const Setup& setup) {
+  std::vector<Split> splits;
+  const auto declared = std::ranges::find(setup.splits, axis_name(0), &Split::name);
+  if (declared == setup.splits.end()) splits.push_back(net::batch_split(setup));
+  splits.insert(splits.end(), setup.splits.begin(), setup.splits.end());
+  return splits;
+}
+
+bool lies_along(const Split& split, std::int64_t axis) {
+  return !split.outputs.empty() && split.outputs[0].need == Split::Need::same &&
+         split.outputs[0].axis == static_cast<std::size_t>(axis);
+}
+
+// Cuts the layers of a net.
+class Cutter {
+ public:
+  Cutter(const config::Job& job, config::Problems& problems)
+      : job_(job), rows_(Place::bounds_of_rows(job)), workers_(static_cast<std::uint32_t>(rows_.size() - 1)),
+        problems_(problems) {}
+
+  std::optional<LayerPart> cut(const net::Node& node) {
+    node_ = &node;
+    layer_ = job_.layer(node.name);
+    splits_ = splits_of(node.setup);
+    const auto there = location();
+    if (!there) return std::nullopt;
+    const auto cuts = this->cuts(static_cast<std::int64_t>(there->size()));
+    if (!cuts) return std::nullopt;
+    std::vector<std::uint32_t> of(workers_, net::Pieces::none);
+    std::uint32_t piece = 0;
+    for (const std::uint32_t worker : *there) of[worker] = cuts->empty() ? 0 : piece++;
+    std::vector<std::string> names;
+    for (const auto& cut : *cuts) names.push_back(cut.split.name);
+    std::string scheme = names.empty() ? std::string(no_split) : fmt::format("{}", fmt::join(names, " x "));
+    if (there->size() < workers_) scheme += fmt::format(" on {}", fmt::join(*there, " and "));
+    return LayerPart{std::move(scheme), net::Pieces(*cuts, std::move(of))};
+  }
+
+ private:
+  using Cuts = std::vector<net::Pieces::Cut>;
+
+  template <class... Parts> std::nullopt_t refuse(const Location& where, const Parts&... message) {
+    problems_.of_layer(node_->name, where, message...);
+    return std::nullopt;
+  }
+
+  std::optional<std::vector<std::uint32_t>> location() {
+    std::vector<std::uint32_t> there;
+    for (const std::int64_t worker : layer_->location) {
+      if (worker >= workers_)
+        return refuse(node_->where, "location = ", worker, ": the workers of a group are 0 to ", workers_ - 1,
+                      " (topology.workers_per_group)");
+      there.push_back(static_cast<std::uint32_t>(worker));
+    }
+    std::ranges::sort(there);
+    if (std::ranges::adjacent_find(there) != there.end())
+      return refuse(node_->where, "location names worker ", *std::ranges::adjacent_find(there), " twice");
+    if (there.empty()) {
+      there.resize(workers_);
+      std::iota(there.begin(), there.end(), 0U);
+    }
+    return there;
+  }
+
+  // The job's scheme for the layer, and whether it was meant for just this layer.
+  std::pair<const config::Scheme*, bool> scheme() const {
+    if (layer_->scheme) return {&*layer_->scheme, true};
+    for (auto of = job_.partition.layers.rbegin(); of != job_.partition.layers.rend(); ++of)
+      if (::fnmatch(of->first.c_str(), node_->name.c_str(), 0) == 0) return {&of->second, true};
+    return {&job_.partition.fallback, false};
+  }
+
+  std::optional<Cuts> cuts(std::int64_t parts) {
+    const auto [scheme, is_own] = this->scheme();
+    if (scheme->split.empty()) return grid(*scheme, parts);
+    if (scheme->split == no_split || parts == 1) return Cuts();
+    auto split = std::ranges::find(splits_, scheme->split, &Split::name);
+    if (split == splits_.end() && !is_own) split = splits_.begin(); // the batch's
+    if (split == splits_.end())
+      return refuse(scheme->where, "partition = \"", scheme->split, "\": a layer of type ", node_->type,
+                    " has no such split; it has ", names());
+    auto cut = bounded(*split, parts, *scheme);
+    if (!cut) return std::nullopt;
+    return Cuts{std::move(*cut)};
+  }
+
+  std::optional<Cuts> grid(const config::Scheme& scheme, std::int64_t parts) {
+    Cuts cuts;
+    std::int64_t all = 1;
+    for (std::size_t i = 0; i < scheme.axes.size(); ++i) {
+      const auto split = std::ranges::find_if(splits_, [&](const Split& one) { return lies_along(one, scheme.axes[i]); });
+      if (split == splits_.end())
+        return refuse(scheme.where, "partition: axis ", scheme.axes[i], " of its output cannot be cut; it has ", names());
+      if (std::ranges::count(scheme.axes, scheme.axes[i]) > 1)
+        return refuse(scheme.where, "partition: axis ", scheme.axes[i], " is named twice");
+      auto cut = bounded(*split, scheme.grid[i], scheme);
+      if (!cut) return std::nullopt;
+      if (scheme.grid[i] > 1) cuts.push_back(std::move(*cut));
+      all *= scheme.grid[i];
+    }
+    if (all != parts)
+      return refuse(scheme.where, "partition: grid has ", all, " parts, and ", parts,
+                    " workers compute the layer: each needs one part");
+    return cuts;
+  }
+
+  std::optional<net::Pieces::Cut> bounded(const Split& split, std::int64_t parts, const config::Scheme& scheme) {
+    if (split.length < parts)
+      return refuse(scheme.where.line > 0 ? scheme.where : node_->where, "partition: ", split.length, " units of \"",
+                    split.name, "\" cannot be cut into ", parts, " parts");
+    const bool by_shares = split.name == axis_name(0) && parts == workers_ && split.length == rows_.back();
+    return net::Pieces::Cut{split, by_shares ? rows_ : even(split.length, parts)};
+  }
+
+  std::string names() const {
+    std::vector<std::string> names;
+    for (const Split& split : splits_) names.push_back(split.name);
+    return fmt::format("{} and {}", fmt::join(names, ", "), no_split);
+  }
+
+  const config::Job& job_;
+  const std::vector<std::int64_t> rows_; // bounds
+  const std::uint32_t workers_;
+  config::Problems& problems_;
+  // Of the layer that is cut.
+  const net::Node* node_ = nullptr;
+  const config::Layer* layer_ = nullptr;
+  std::vector<Split> splits_;
+};
+
+// Readers that want an output in one form share a connector.
+void connect(const net::Graph& graph, std::size_t number, std::size_t output, Partition& partition) {
+  const auto& nodes = graph.nodes();
+  const net::Node& node = nodes[number];
+  const TensorDesc& desc = node.setup.outputs[output].desc;
+  const net::Pieces& maker = partition.layers[number].pieces;
+  const net::Form from = maker.made(desc.shape, output), gradient_to = maker.wanted(desc.shape, output);
+  const std::size_t first = partition.connectors.size();
+  for (const net::Reader& reader : node.readers.at(output)) {
+    const net::Pieces& pieces = partition.layers[reader.node].pieces;
+    const net::Form to = pieces.read(desc.shape, reader.input, &Split::inputs);
+    const net::Form gradient_from = pieces.gradient(desc.shape, reader.input, &Split::inputs);
+    const bool learns = graph.phase() == Phase::train && node.needs_gradient && nodes[reader.node].setup.has_gradient;
+    if (from == to && (!learns || gradient_from == gradient_to)) continue;
+    const auto same = std::find_if(partition.connectors.begin() + static_cast<std::ptrdiff_t>(first),
+                                   partition.connectors.end(), [&](const Connector& other) {
+                                     return other.to == to && other.gradient_from == gradient_from &&
+                                            other.learns == learns;
+                                   });
+    if (same != partition.connectors.end()) {
+      same->readers.push_back(reader);
+      continue;
+    }
+    Connector connector{.name = std::string(net::name_of_moves(from, to)),
+                        .source = {number, output},
+                        .readers = {reader},
+                        .from = from,
+                        .to = to,
+                        .gradient_from = gradient_from,
+                        .gradient_to = gradient_to,
+                        .learns = learns,
+                        .feature_moves = net::moves(from, to),
+                        .gradient_moves = learns ? net::moves(gradient_from, gradient_to) : std::vector<net::Move>(),
+                        .crossing = Crossing(from.workers())};
+    connector.crossing.add(connector.feature_moves, size_of(desc.dtype));
+    connector.crossing.add(connector.gradient_moves, size_of(desc.dtype));
+    partition.connectors.push_back(std::move(connector));
+  }
+}
+
+// The uses of a param, each with the forms in which it reads the value and makes the gradient.
+struct Use {
+  net::Form value, gradient;
+};
+
+ParamPart part_of(const std::string& name, const std::vector<Use>& uses) {
+  const std::uint32_t workers = uses[0].value.workers();
+  ParamPart part{name, uses[0].gradient, uses[0].value, {}, Crossing(workers)};
+  const auto go = [&](const net::Form& from, const net::Form& to) {
+    const auto list = net::moves(from, to);
+    part.crossing.add(list, sizeof(float));
+    part.moves.insert(part.moves.end(), list.begin(), list.end());
+  };
+  const bool alike = std::ranges::all_of(
+      uses, [&](const Use& use) { return use.value == part.value && use.gradient == part.gradient; });
+  if (alike) {
+    go(part.gradient, part.value); // the worker adds the gradients of its uses first
+    return part;
+  }
+  for (const Use& use : uses) go(use.gradient, part.value); // the first use's form is that of the master
+  for (const Use& use : uses) go(part.value, use.value);
+  return part;
+}
+
+void exchange_params(const net::Graph& graph, Partition& partition) {
+  std::map<std::string, std::vector<Use>> uses;
+  std::vector<std::string> order;
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    const net::Node& node = graph.nodes()[n];
+    for (std::size_t p = 0; p < node.params.size(); ++p) {
+      const net::ParamUse& param = node.params[p];
+      if (param.frozen) continue;
+      const net::Pieces& pieces = partition.layers[n].pieces;
+      auto& of = uses[param.name];
+      if (of.empty()) order.push_back(param.name);
+      of.push_back({pieces.read(param.spec.shape, p, &Split::params),
+                    pieces.gradient(param.spec.shape, p, &Split::params)});
+    }
+  }
+  for (const auto& name : order) partition.params.push_back(part_of(name, uses[name]));
+}
+
+} // namespace
+
+void Crossing::add(const std::vector<net::Move>& moves, std::size_t element_bytes) {
+  for (const net::Move& move : moves) {
+    if (move.from == move.to) continue;
+    const std::int64_t bytes = move.box.count() * static_cast<std::int64_t>(element_bytes);
+    sent[move.from] += bytes;
+    received[move.to] += bytes;
+    total += bytes;
+  }
+}
+
+void Crossing::add(const Crossing& other) {
+  for (std::size_t w = 0; w < sent.size(); ++w) {
+    sent[w] += other.sent[w];
+    received[w] += other.received[w];
+  }
+  total += other.total;
+}
+
+std::optional<std::size_t> Partition::first_other() const {
+  const auto found = std::ranges::find_if(layers, [](const LayerPart& part) { return part.scheme != axis_name(0); });
+  return found == layers.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - layers.begin()));
+}
+
+std::optional<Partition> Partition::of(const net::Graph& graph, const config::Job& job, config::Problems& problems) {
+  const auto workers = static_cast<std::uint32_t>(job.topology.workers_per_group);
+  Partition partition;
+  partition.features = partition.param_bytes = Crossing(workers);
+  Cutter cutter(job, problems);
+  bool cut = true;
+  for (const net::Node& node : graph.nodes()) {
+    auto part = cutter.cut(node);
+    cut = cut && part;
+    if (!part) continue;
+    partition.layers.push_back(std::move(*part));
+  }
+  for (const auto& [pattern, scheme] : job.partition.layers)
+    if (std::ranges::none_of(job.layers, [&](const config::Layer& layer) {
+          return ::fnmatch(pattern.c_str(), layer.name.c_str(), 0) == 0;
+        })) {
+      problems.of_key("partition.layers", scheme.where, "no layer has a name like \"", pattern, "\"");
+      cut = false;
+    }
+  if (!cut) return std::nullopt;
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n)
+    for (std::size_t o = 0; o < graph.nodes()[n].setup.outputs.size(); ++o) connect(graph, n, o, partition);
+  exchange_params(graph, partition);
+  for (const Connector& connector : partition.connectors) partition.features.add(connector.crossing);
+  for (const ParamPart& param : partition.params) partition.param_bytes.add(param.crossing);
+  return partition;
+}
+
+void check_partition(const net::Graph& net, const config::Job& job, bool trains, config::Problems& problems) {
+  if (job.topology.workers_per_group == 1) return;
+  const auto partition = Partition::of(net, job, problems);
+  if (!partition || !trains) return;
+  if (const auto other = partition->first_other())
+    problems.of_layer(net.nodes()[*other].name, net.nodes()[*other].where, "is cut by \"",
+                      partition->layers[*other].scheme,
+                      "\", which `dlhost check --plan` plans, and no run does yet: leave out partition and location");
+}
+
+} // namespace dlhost::plan

@@ -1,0 +1,69 @@
+// Which part of each layer each worker of a group computes, and what goes between them in a step. Resolved once from
+// the net at the group's whole batch; only read afterwards. Computes nothing.
+//
+//   layer       the declared splits and the job's schemes give its pieces, these the forms of its tensors
+//   connector   an output whose readers want it in another form: moves of features, and of their gradients
+//   param       summands of its gradient become one sum, wherever the value is read
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/job.h"
+#include "config/problems.h"
+#include "net/graph.h"
+#include "net/moves.h"
+#include "net/pieces.h"
+
+namespace dlhost::plan {
+
+// What goes from worker to worker in a step, in bytes. Copies within a worker do not count.
+struct Crossing {
+  std::vector<std::int64_t> sent, received; // by worker
+  std::int64_t total = 0;
+
+  explicit Crossing(std::uint32_t workers = 0) : sent(workers), received(workers) {}
+  void add(const std::vector<net::Move>&, std::size_t element_bytes);
+  void add(const Crossing&);
+};
+
+struct LayerPart {
+  std::string scheme; // "batch", "features", "batch x height", "none"; with " on 0 and 2" if only some compute it
+  net::Pieces pieces;
+};
+
+struct Connector {
+  std::string name; // "gather"
+  net::Edge source;
+  std::vector<net::Reader> readers;
+  net::Form from, to;                                 // of the features
+  net::Form gradient_from, gradient_to;               // of their gradients
+  bool learns = false;                                // gradients are wanted
+  std::vector<net::Move> feature_moves, gradient_moves;
+  Crossing crossing;
+};
+
+struct ParamPart {
+  std::string name;
+  net::Form gradient, value; // of its first use
+  std::vector<net::Move> moves;
+  Crossing crossing;
+};
+
+struct Partition {
+  // Errors go to `problems`, with the layer's place. Requires: the net was built at the group's batch.
+  static std::optional<Partition> of(const net::Graph&, const config::Job&, config::Problems&);
+
+  std::vector<LayerPart> layers; // by node
+  std::vector<Connector> connectors;
+  std::vector<ParamPart> params;
+  Crossing features, param_bytes;
+  // The first layer that is not cut by rows among all workers; none: each is.
+  std::optional<std::size_t> first_other() const;
+};
+
+// Adds what keeps the net from being divided as the job asks. `trains`: a run is to do it, and not only a plan.
+void check_partition(const net::Graph&, const config::Job&, bool trains, config::Problems&);
+
+} // namespace dlhost::plan
