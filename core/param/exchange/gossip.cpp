@@ -37,7 +37,7 @@ Status Gossip::add(const Slice& slice) {
 
 void Gossip::begin(const StartPoint& beginning) {
   const auto& joining = beginning.joining;
-  joins_ = joining ? joining->number : 0;
+  joins_ = joining ? joining->order : 0;
   for (std::size_t other = 0; joining && other < joining->lost.size(); ++other) graph_.lose(joining->lost[other]);
   for (Piece& piece : pieces_) {
     for (const auto& row : {piece.came, piece.own[0], piece.own[1], piece.kept[0]}) std::ranges::fill(row, 0.0F);

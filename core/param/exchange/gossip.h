@@ -46,7 +46,7 @@ class Gossip final : public GroupSync {
   std::uint64_t times_aligned() const override { return pieces_.empty() ? 0 : pieces_.front().asked; }
 
   Status lose(std::uint32_t rank) override;
-  Status join(std::uint32_t rank, std::span<std::byte> memory, std::uint32_t number) override;
+  Status join(std::uint32_t rank, std::span<std::byte> memory, std::uint32_t order) override;
   bool has_news(std::size_t which) const override { return pieces_[which].has_come; }
   std::vector<Early> early() override { return std::exchange(early_, {}); }
   bool is_joining() const override;
@@ -128,11 +128,11 @@ class Gossip final : public GroupSync {
   Status take_recalled(Piece&, const to_neighbour::Recalled&, std::uint32_t from);
   Status joined(Piece&);
   // The number from which parts to and from a group that has joined are counted.
-  static std::uint64_t first_part(std::uint32_t joining) { return std::uint64_t{joining} << 32U; }
+  static std::uint64_t first_part(std::uint32_t order) { return std::uint64_t{order} << 32U; }
   std::size_t number_of(const Piece& piece) const { return static_cast<std::size_t>(&piece - pieces_.data()); }
 
   GossipGraph graph_;
-  std::uint32_t joins_ = 0; // sequence number of the newest group that has joined
+  std::uint32_t joins_ = 0; // the order of the newest admission of a group
   std::vector<Piece> pieces_;
   std::vector<Early> early_;
   std::vector<Ledger::Heard> heard_;       // scratch memory for a line of the ledger

@@ -63,12 +63,12 @@ Status Gossip::lose(std::uint32_t rank) {
   return {};
 }
 
-Status Gossip::join(std::uint32_t rank, std::span<std::byte> memory, std::uint32_t number) {
+Status Gossip::join(std::uint32_t rank, std::span<std::byte> memory, std::uint32_t order) {
   graph_.join(rank);
   neighbours_.all[rank].memory = memory;
-  joins_ = number;
+  joins_ = order;
   for (Piece& piece : pieces_) {
-    piece.told[rank] = piece.heard[rank] = first_part(number);
+    piece.told[rank] = piece.heard[rank] = first_part(order);
     mend(piece);
     DLHOST_TRY(tell(piece));
   }

@@ -105,7 +105,7 @@ class GroupSync {
 
   // The server group of this rank is lost; the run continues without it.
   virtual Status lose(std::uint32_t) { return {}; }
-  // New processes have replaced the group of this rank. They use this memory. `number`: as in Joining.
+  // New processes have replaced the group of this rank. They use this memory. `order`: of the admission.
   virtual Status join(std::uint32_t, std::span<std::byte>, std::uint32_t) { return {}; }
   // True if changes have arrived that are not in the value: the caller must conclude().
   virtual bool has_news(std::size_t) const { return false; }

@@ -106,10 +106,11 @@ struct Lost {
 // The run's leader: this server group has new processes. Connect to them by their new contacts. Answered by `Joined`.
 struct Join {
   std::uint32_t server_group = 0;
-  std::uint64_t number = 0; // of the join
+  std::uint64_t number = 0; // of the new processes
+  std::uint32_t order = 0;  // of their admission
 
   static constexpr bool of_slice = false;
-  static constexpr std::tuple fields{&Join::server_group, &Join::number};
+  static constexpr std::tuple fields{&Join::server_group, &Join::number, &Join::order};
 };
 
 // The sender is connected to the group's new processes. From a server of the group: it has its values.

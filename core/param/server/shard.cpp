@@ -279,8 +279,8 @@ Status Shard::join(std::uint32_t number) { return exchange_->join(number); }
 
 Status Shard::lose(std::uint32_t rank) { return exchange_->lose(rank); }
 
-Status Shard::replace(std::uint32_t rank, std::span<std::byte> memory, std::uint32_t number) {
-  return exchange_->replace(rank, memory, number);
+Status Shard::replace(std::uint32_t rank, std::span<std::byte> memory, std::uint32_t order) {
+  return exchange_->replace(rank, memory, order);
 }
 
 } // namespace dlhost::param

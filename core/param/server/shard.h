@@ -96,11 +96,11 @@ class Shard {
   Status keep_ledger(std::unique_ptr<LogFile>, std::uint32_t server, const StartPoint&, std::string_view before = {});
 
   // Joins a run that the other groups have continued: asks them for the values, and sends `Joined` to the run's leader
-  // when it has them. `number`: as in Joining.
+  // when it has them. `number`: of these processes.
   Status join(std::uint32_t number);
   // The server group `rank` is lost; new processes have replaced it.
   Status lose(std::uint32_t rank);
-  Status replace(std::uint32_t rank, std::span<std::byte> memory, std::uint32_t number);
+  Status replace(std::uint32_t rank, std::span<std::byte> memory, std::uint32_t order);
 
   // Updates that were dropped because they repeat earlier ones.
   std::uint64_t repeated() const { return repeated_; }

@@ -121,9 +121,9 @@ Status ValueExchange::lose(std::uint32_t rank) {
   return hear_of_groups();
 }
 
-Status ValueExchange::replace(std::uint32_t rank, std::span<std::byte> memory, std::uint32_t number) {
+Status ValueExchange::replace(std::uint32_t rank, std::span<std::byte> memory, std::uint32_t order) {
   if (!sync_) return {};
-  DLHOST_TRY(sync_->join(rank, memory, number));
+  DLHOST_TRY(sync_->join(rank, memory, order));
   return hear_of_groups();
 }
 

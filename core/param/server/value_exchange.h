@@ -55,7 +55,7 @@ class ValueExchange {
   // As Shard's functions of these names.
   Status join(std::uint32_t number);
   Status lose(std::uint32_t rank);
-  Status replace(std::uint32_t rank, std::span<std::byte> memory, std::uint32_t number);
+  Status replace(std::uint32_t rank, std::span<std::byte> memory, std::uint32_t order);
 
   // The slice must be exchanged as it is now. `Aligned` is sent by say_aligned(), once all slices are aligned.
   Status align(std::size_t which);

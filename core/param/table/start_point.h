@@ -18,7 +18,8 @@ namespace dlhost::param {
 
 // A server group with new processes, in a run that continued without the old ones.
 struct Joining {
-  std::uint32_t number = 0;        // sequence number among such groups, from 1
+  std::uint32_t number = 0;        // of these processes: they were started in this order, from 1
+  std::uint32_t order = 0;         // of their admission: processes that began later may be admitted before, from 1
   std::uint64_t times_aligned = 0; // the number of alignments of the run so far
   std::vector<std::uint32_t> lost; // server groups that are lost now: no new processes have joined for them yet
 };

@@ -139,7 +139,7 @@ Status FolderAddressBook::invite(std::span<const std::uint32_t> seats) {
 bool FolderAddressBook::has_come(std::uint32_t seat) { return host_.disk().exists(at(contact_name(seat))); }
 
 Status FolderAddressBook::admit(const param::Joining& joining) {
-  const nlohmann::json text{{"times_aligned", joining.times_aligned}, {"lost", joining.lost}};
+  const nlohmann::json text{{"order", joining.order}, {"times_aligned", joining.times_aligned}, {"lost", joining.lost}};
   return host_.disk().write_text(at(admission_name(joining.number)), env::json_text(text));
 }
 
@@ -149,6 +149,7 @@ Result<param::Joining> FolderAddressBook::admitted() {
   try {
     const auto said = env::parse_json(text);
     return param::Joining{.number = number(),
+                          .order = said.at("order"),
                           .times_aligned = said.at("times_aligned"),
                           .lost = said.at("lost").get<std::vector<std::uint32_t>>()};
   } catch (const nlohmann::json::exception& error) {

@@ -138,7 +138,9 @@ Status LostGroups::admit(std::uint32_t server_group, param::Joining joining) {
   ends_.steps.begun = std::move(begun);
   admission_ =
       Admission{.server_group = server_group, .joining = joining, .reached = std::vector<bool>(map_.workers())};
-  const to_worker::Join join{.server_group = server_group, .number = joining.number};
+  admission_->joining.order = ++admissions_;
+  const to_worker::Join join{
+      .server_group = server_group, .number = joining.number, .order = admission_->joining.order};
   DLHOST_TRY(hear_join(number_, join));
   for (const std::uint32_t worker : map_.workers_of(server_group)) {
     ends_.steps.done[worker] = ends_.steps.begun.steps[worker];
@@ -190,7 +192,7 @@ Status LostGroups::hear_join(std::uint32_t from, const to_worker::Join& join) {
     ends_.post->forget(home);
   }
   if (ends_.shard && !lost_[counterpart])
-    DLHOST_TRY(ends_.shard->replace(group, ends_.memory.of(counterpart), static_cast<std::uint32_t>(join.number)));
+    DLHOST_TRY(ends_.shard->replace(group, ends_.memory.of(counterpart), join.order));
   return number_ == 0 ? Status() : ends_.send(0, to_worker::Joined{.number = join.number});
 }
 

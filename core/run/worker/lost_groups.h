@@ -88,6 +88,7 @@ class LostGroups {
   const bool mends_;
   bool may_lose_ = false;
   std::vector<bool> lost_;           // workers
+  std::uint32_t admissions_ = 0;     // so far; the leader counts them
   std::vector<std::uint64_t> joins_; // of each server group, the number of the one that joined last
   std::uint64_t count_ = 0;
   std::optional<param::Joining> joining_;

@@ -23,6 +23,8 @@ struct Work {
   std::uint32_t joins; // number of the group with which it joins a running run; 0: it begins with all others
 
   void operator()() const {
+    constexpr Nanoseconds longest_start = 20'000'000; // so that processes come in another order than they were started
+    if (joins > 0) host.clock().sleep(longest_start / 64 * world.below(64));
     const config::Job& job = crew->jobs[seat];
     const auto leader_is_there = [this] { return world.runs(leader) ? Status() : Status::gone("the leader is gone"); };
     run::FolderAddressBook address_book(

@@ -164,7 +164,7 @@ class World {
     new_memory(rank);
     start_process(rank);
     dead_[rank] = false;
-    Joining joining{.number = ++joins_, .times_aligned = times_aligned_};
+    Joining joining{.order = ++joins_, .times_aligned = times_aligned_};
     for (std::uint32_t other = 1; other < groups; ++other)
       if (dead_[other]) joining.lost.push_back(other);
     for (std::uint32_t other = 0; other < groups; ++other) {
