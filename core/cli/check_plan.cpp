@@ -21,7 +21,8 @@ std::string mib(std::int64_t bytes) {
 
 std::string source_of(const net::Graph& graph, const Connector& connector) {
   const net::Node& node = graph.nodes()[connector.source.node];
-  return connector.source.output == 0 ? node.name : concat(node.name, ":", node.setup.outputs[connector.source.output].name);
+  return connector.source.output == 0 ? node.name
+                                      : concat(node.name, ":", node.setup.outputs[connector.source.output].name);
 }
 
 std::vector<std::string> readers_of(const net::Graph& graph, const Connector& connector) {
@@ -62,13 +63,15 @@ void print_parts(const net::Graph& graph, const Partition& partition) {
     scheme = std::max(scheme, partition.layers[n].scheme.size());
     output = std::max(output, shape_of(graph.nodes()[n]).size());
   }
-  fmt::print("{:<{}}  {:<{}}  {:<{}}  {}\n", "layer", name, "partition", scheme, "output", output, "each worker's part");
+  fmt::print("{:<{}}  {:<{}}  {:<{}}  {}\n", "layer", name, "partition", scheme, "output", output,
+             "each worker's part");
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     const net::Node& node = graph.nodes()[n];
     std::string parts;
-    if (!node.setup.outputs.empty()) parts = to_string(partition.layers[n].pieces.made(node.setup.outputs[0].desc.shape, 0));
-    fmt::print("{:<{}}  {:<{}}  {:<{}}  {}\n", node.name, name, partition.layers[n].scheme, scheme, shape_of(node), output,
-               parts);
+    if (!node.setup.outputs.empty())
+      parts = to_string(partition.layers[n].pieces.made(node.setup.outputs[0].desc.shape, 0));
+    fmt::print("{:<{}}  {:<{}}  {:<{}}  {}\n", node.name, name, partition.layers[n].scheme, scheme, shape_of(node),
+               output, parts);
   }
 }
 
@@ -79,11 +82,13 @@ void print_connectors(const net::Graph& graph, const Partition& partition) {
     source = std::max(source, source_of(graph, connector).size());
     to = std::max(to, fmt::format("{}", fmt::join(readers_of(graph, connector), ", ")).size());
   }
-  fmt::print("\n{:<9}  {:<{}}  {:<{}}  {:<38}  {:>10}\n", "connector", "from", source, "to", to, "features", "MiB a step");
+  fmt::print("\n{:<9}  {:<{}}  {:<{}}  {:<38}  {:>10}\n", "connector", "from", source, "to", to, "features",
+             "MiB a step");
   for (const auto& connector : partition.connectors)
     fmt::print("{:<9}  {:<{}}  {:<{}}  {:<38}  {:>10}\n", connector.name, source_of(graph, connector), source,
                fmt::format("{}", fmt::join(readers_of(graph, connector), ", ")), to,
-               fmt::format("{} -> {}", to_string(connector.from), to_string(connector.to)), mib(connector.crossing.total));
+               fmt::format("{} -> {}", to_string(connector.from), to_string(connector.to)),
+               mib(connector.crossing.total));
 }
 
 void print_plan_text(const net::Graph& graph, const Partition& partition) {
@@ -113,7 +118,8 @@ void print_plan_json(const net::Graph& graph, const Partition& partition) {
     nlohmann::json outputs = nlohmann::json::array();
     for (std::size_t o = 0; o < graph.nodes()[n].setup.outputs.size(); ++o)
       outputs.push_back(to_string(partition.layers[n].pieces.made(graph.nodes()[n].setup.outputs[o].desc.shape, o)));
-    layers.push_back({{"name", graph.nodes()[n].name}, {"partition", partition.layers[n].scheme}, {"outputs", outputs}});
+    layers.push_back(
+        {{"name", graph.nodes()[n].name}, {"partition", partition.layers[n].scheme}, {"outputs", outputs}});
   }
   for (const auto& connector : partition.connectors)
     connectors.push_back({{"name", connector.name},

@@ -1,5 +1,5 @@
-// The plan that `dlhost check --plan` prints: the part of each layer that each worker of a group computes, and what goes
-// between them.
+// The plan that `dlhost check --plan` prints: the part of each layer that each worker of a group computes, and what
+// goes between them.
 #pragma once
 
 #include <dlhost/status.h>

@@ -7,9 +7,7 @@
 namespace dlhost::net {
 namespace {
 
-bool are_summands(const Held& a, const Held& b) {
-  return a.term != b.term && !intersection(a.box, b.box).is_empty();
-}
+bool are_summands(const Held& a, const Held& b) { return a.term != b.term && !intersection(a.box, b.box).is_empty(); }
 
 bool any_summands(const std::vector<Held>& held) {
   for (std::size_t i = 0; i < held.size(); ++i)

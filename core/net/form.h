@@ -1,5 +1,5 @@
-// The form of a tensor among the workers of a group: which box of it each worker has. A cut tensor, a whole one, one that
-// is placed on one worker, a grid, a halo and summands are all forms; moves.h makes one form from another.
+// The form of a tensor among the workers of a group: which box of it each worker has. A cut tensor, a whole one, one
+// that is placed on one worker, a grid, a halo and summands are all forms; moves.h makes one form from another.
 //
 // Each box belongs to a term. Boxes of one term that overlap are copies. Boxes of different terms that overlap are
 // summands: an element of the tensor is the sum over the terms that have it.

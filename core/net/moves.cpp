@@ -20,7 +20,7 @@ std::vector<Box> cells_of(const Form& from, const Form& to) {
       for (const Held& held : form->all())
         if (!held.box.is_empty()) bounds[axis].insert(bounds[axis].end(), {held.box.first[axis], held.box.last(axis)});
     std::ranges::sort(bounds[axis]);
-    bounds[axis].erase(std::ranges::unique(bounds[axis]).begin(), bounds[axis].end());
+    bounds[axis].erase(std::unique(bounds[axis].begin(), bounds[axis].end()), bounds[axis].end());
   }
   std::vector<Box> cells{Box::whole(shape)};
   for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
@@ -39,8 +39,8 @@ std::vector<Box> pieces_of(const Box& box, std::size_t count) {
   const std::int64_t length = box.shape[longest], parts = static_cast<std::int64_t>(count);
   std::vector<Box> pieces;
   for (std::int64_t i = 0; i < parts; ++i)
-    pieces.push_back(box.with(longest, box.first[longest] + length * i / parts,
-                              box.first[longest] + length * (i + 1) / parts));
+    pieces.push_back(
+        box.with(longest, box.first[longest] + length * i / parts, box.first[longest] + length * (i + 1) / parts));
   return pieces;
 }
 
@@ -98,7 +98,7 @@ class Mover {
     for (const Held& held : from_.all())
       if (held.box.contains(cell)) terms.push_back(held.term);
     std::ranges::sort(terms);
-    terms.erase(std::ranges::unique(terms).begin(), terms.end());
+    terms.erase(std::unique(terms.begin(), terms.end()), terms.end());
     return terms;
   }
 

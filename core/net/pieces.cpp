@@ -93,8 +93,7 @@ std::uint32_t Pieces::term_of_output(std::uint32_t piece, std::size_t output) co
   const auto place = place_of(piece);
   std::size_t term = 0;
   for (std::size_t c = 0; c < cuts_.size(); ++c)
-    if (cuts_[c].split.outputs.at(output).need == Need::sum)
-      term = term * (cuts_[c].bounds.size() - 1) + place[c];
+    if (cuts_[c].split.outputs.at(output).need == Need::sum) term = term * (cuts_[c].bounds.size() - 1) + place[c];
   return static_cast<std::uint32_t>(term);
 }
 

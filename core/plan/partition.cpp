@@ -16,6 +16,10 @@ namespace {
 
 constexpr std::string_view no_split = "none";
 
+bool is_like(const std::string& pattern, const std::string& name) {
+  return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+}
+
 std::vector<std::int64_t> even(std::int64_t length, std::int64_t parts) {
   std::vector<std::int64_t> bounds;
   for (std::int64_t i = 0; i <= parts; ++i) bounds.push_back(length * i / parts);
@@ -91,7 +95,7 @@ class Cutter {
   std::pair<const config::Scheme*, bool> scheme() const {
     if (layer_->scheme) return {&*layer_->scheme, true};
     for (auto of = job_.partition.layers.rbegin(); of != job_.partition.layers.rend(); ++of)
-      if (::fnmatch(of->first.c_str(), node_->name.c_str(), 0) == 0) return {&of->second, true};
+      if (is_like(of->first, node_->name)) return {&of->second, true};
     return {&job_.partition.fallback, false};
   }
 
@@ -113,9 +117,11 @@ class Cutter {
     Cuts cuts;
     std::int64_t all = 1;
     for (std::size_t i = 0; i < scheme.axes.size(); ++i) {
-      const auto split = std::ranges::find_if(splits_, [&](const Split& one) { return lies_along(one, scheme.axes[i]); });
+      const auto split =
+          std::ranges::find_if(splits_, [&](const Split& one) { return lies_along(one, scheme.axes[i]); });
       if (split == splits_.end())
-        return refuse(scheme.where, "partition: axis ", scheme.axes[i], " of its output cannot be cut; it has ", names());
+        return refuse(scheme.where, "partition: axis ", scheme.axes[i], " of its output cannot be cut; it has ",
+                      names());
       if (std::ranges::count(scheme.axes, scheme.axes[i]) > 1)
         return refuse(scheme.where, "partition: axis ", scheme.axes[i], " is named twice");
       auto cut = bounded(*split, scheme.grid[i], scheme);
@@ -167,11 +173,11 @@ void connect(const net::Graph& graph, std::size_t number, std::size_t output, Pa
     const net::Form gradient_from = pieces.gradient(desc.shape, reader.input, &Split::inputs);
     const bool learns = graph.phase() == Phase::train && node.needs_gradient && nodes[reader.node].setup.has_gradient;
     if (from == to && (!learns || gradient_from == gradient_to)) continue;
-    const auto same = std::find_if(partition.connectors.begin() + static_cast<std::ptrdiff_t>(first),
-                                   partition.connectors.end(), [&](const Connector& other) {
-                                     return other.to == to && other.gradient_from == gradient_from &&
-                                            other.learns == learns;
-                                   });
+    const auto same =
+        std::find_if(partition.connectors.begin() + static_cast<std::ptrdiff_t>(first), partition.connectors.end(),
+                     [&](const Connector& other) {
+                       return other.to == to && other.gradient_from == gradient_from && other.learns == learns;
+                     });
     if (same != partition.connectors.end()) {
       same->readers.push_back(reader);
       continue;
@@ -228,8 +234,8 @@ void exchange_params(const net::Graph& graph, Partition& partition) {
       const net::Pieces& pieces = partition.layers[n].pieces;
       auto& of = uses[param.name];
       if (of.empty()) order.push_back(param.name);
-      of.push_back({pieces.read(param.spec.shape, p, &Split::params),
-                    pieces.gradient(param.spec.shape, p, &Split::params)});
+      of.push_back(
+          {pieces.read(param.spec.shape, p, &Split::params), pieces.gradient(param.spec.shape, p, &Split::params)});
     }
   }
   for (const auto& name : order) partition.params.push_back(part_of(name, uses[name]));
@@ -272,13 +278,12 @@ std::optional<Partition> Partition::of(const net::Graph& graph, const config::Jo
     if (!part) continue;
     partition.layers.push_back(std::move(*part));
   }
-  for (const auto& [pattern, scheme] : job.partition.layers)
-    if (std::ranges::none_of(job.layers, [&](const config::Layer& layer) {
-          return ::fnmatch(pattern.c_str(), layer.name.c_str(), 0) == 0;
-        })) {
-      problems.of_key("partition.layers", scheme.where, "no layer has a name like \"", pattern, "\"");
-      cut = false;
-    }
+  for (const auto& of : job.partition.layers) {
+    const auto fits = [&](const config::Layer& layer) { return is_like(of.first, layer.name); };
+    if (std::ranges::any_of(job.layers, fits)) continue;
+    problems.of_key("partition.layers", of.second.where, "no layer has a name like \"", of.first, "\"");
+    cut = false;
+  }
   if (!cut) return std::nullopt;
   for (std::size_t n = 0; n < graph.nodes().size(); ++n)
     for (std::size_t o = 0; o < graph.nodes()[n].setup.outputs.size(); ++o) connect(graph, n, o, partition);

@@ -37,9 +37,9 @@ struct Connector {
   std::string name; // "gather"
   net::Edge source;
   std::vector<net::Reader> readers;
-  net::Form from, to;                                 // of the features
-  net::Form gradient_from, gradient_to;               // of their gradients
-  bool learns = false;                                // gradients are wanted
+  net::Form from, to;                   // of the features
+  net::Form gradient_from, gradient_to; // of their gradients
+  bool learns = false;                  // gradients are wanted
   std::vector<net::Move> feature_moves, gradient_moves;
   Crossing crossing;
 };

@@ -80,7 +80,7 @@ std::int64_t sum_of_terms(const Form& form, const Shape& element) {
     if (held.box.contains({.first = element, .shape = Shape(std::vector<std::int64_t>(element.rank(), 1))}))
       terms.push_back(held.term);
   std::ranges::sort(terms);
-  terms.erase(std::ranges::unique(terms).begin(), terms.end());
+  terms.erase(std::unique(terms.begin(), terms.end()), terms.end());
   return std::accumulate(terms.begin(), terms.end(), std::int64_t{0},
                          [&](std::int64_t sum, std::uint32_t term) { return sum + value_of(element, term); });
 }
@@ -148,8 +148,9 @@ TEST(Moves, MakeOneFormFromAnother) {
     }
     auto after = moved(from, to, list);
     for (std::uint32_t w = 0; w < workers; ++w)
-      each(to.of(w).box,
-           [&](const Shape& element) { ASSERT_EQ(after[w].at(element), sum_of_terms(from, element)) << "of worker " << w; });
+      each(to.of(w).box, [&](const Shape& element) {
+        ASSERT_EQ(after[w].at(element), sum_of_terms(from, element)) << "of worker " << w;
+      });
   }
 }
 

@@ -9,7 +9,8 @@ namespace {
 using testing::ElementsAre;
 using Need = Split::Need;
 
-Split split(std::vector<Split::Operand> inputs, std::vector<Split::Operand> params, std::vector<Split::Operand> outputs) {
+Split split(std::vector<Split::Operand> inputs, std::vector<Split::Operand> params,
+            std::vector<Split::Operand> outputs) {
   return {.name = "s",
           .length = 8,
           .inputs = std::move(inputs),
@@ -54,8 +55,9 @@ TEST(Pieces, AllWholeCountOnce) {
 
 TEST(Pieces, OfAGridSumOverOneAxisOnly) {
   // Rows in two, units in two: the weights of worker 0 and 2 are the same rows, of different batches.
-  const Pieces pieces({{split({along(0)}, {{}}, {along(0)}), {0, 3, 6}}, {split({{}}, {along(0)}, {along(1)}), {0, 2, 4}}},
-                      {0, 1, 2, 3});
+  const Pieces pieces(
+      {{split({along(0)}, {{}}, {along(0)}), {0, 3, 6}}, {split({{}}, {along(0)}, {along(1)}), {0, 2, 4}}},
+      {0, 1, 2, 3});
   const Form gradient = pieces.gradient(w, 0, &Split::params);
   EXPECT_EQ(gradient.of(0).box, gradient.of(2).box);
   EXPECT_NE(gradient.of(0).term, gradient.of(2).term);
