@@ -169,16 +169,17 @@ class PiecesTrial {
     std::map<std::uint32_t, std::map<std::size_t, double>> terms;
     Values sum(wanted->second.size());
     for (std::uint32_t number = 0; number < all.size(); ++number) {
-      const auto& [box, term] = form.of(number);
+      const net::Box& box = form.of(number).box;
+      auto& known = terms[form.of(number).term];
       if (box.is_empty()) continue;
       const auto made = (all[number]->made.*list).find(name);
       ASSERT_TRUE(made != (all[number]->made.*list).end()) << "piece " << number << " made none";
       ASSERT_EQ(made->second.size(), static_cast<std::size_t>(box.count())) << "of piece " << number;
       each(shape, box, [&](std::size_t at, std::size_t i) {
         const double value = made->second[i];
-        const auto [known, is_new] = terms[term].emplace(at, value);
+        const auto [copy, is_new] = known.emplace(at, value);
         if (is_new) sum[at] += value;
-        ASSERT_NEAR(known->second, value, loose(case_, wanted->second)) << "piece " << number << " makes another copy";
+        ASSERT_NEAR(copy->second, value, loose(case_, wanted->second)) << "piece " << number << " makes another copy";
       });
     }
     expect_near(sum, wanted->second, loose(case_, wanted->second), name);
