@@ -33,7 +33,7 @@ class Plan(unittest.TestCase):
         self.job = pathlib.Path(folder.name) / "job.toml"
 
     def run_check(self, workers: int, *words: str) -> subprocess.CompletedProcess[str]:
-        command = [dlhost, "check", "--plan", str(self.job), "--set", "train.batch=256",
+        command = [dlhost, "check", "--plan", str(self.job), "--set", "train.batch=256", "--set", "train.device=ref",
                    "--set", f"topology.workers_per_group={workers}", *words]
         return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
@@ -98,7 +98,7 @@ class Plan(unittest.TestCase):
 
     def test_no_run_pretends(self) -> None:
         self.job.write_text(alexnet(fc6='partition = "features"'))
-        command = [dlhost, "run", str(self.job), "--set", "topology.workers_per_group=2"]
+        command = [dlhost, "run", str(self.job), "--set", "topology.workers_per_group=2", "--set", "train.device=ref"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=self.job.parent)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("layer 'fc6': is cut by \"features\", which `dlhost check --plan` plans, and no run does yet", done.stderr)
