@@ -264,8 +264,9 @@ void print_json(const program::Program& program, const run::Session& session, co
 }
 
 Status check_job(Context& context, const CheckOptions& options) {
-  DLHOST_ASSIGN(const auto job, load_job(context, options.job, options.set, run::Purpose::looking));
-  DLHOST_ASSIGN(auto session, run::Session::open(context.host, context.registry(), job, run::Purpose::looking));
+  const auto purpose = options.plan ? run::Purpose::planning : run::Purpose::looking;
+  DLHOST_ASSIGN(const auto job, load_job(context, options.job, options.set, purpose));
+  DLHOST_ASSIGN(auto session, run::Session::open(context.host, context.registry(), job, purpose));
   if (options.plan) return print_plan(*session, options.json);
   std::optional<run::WorkerLayout> layout;
   if (plan::Place::has_seats(job.topology)) {

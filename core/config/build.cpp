@@ -181,6 +181,10 @@ class Builder {
   void partition(const Table& source, Partition& partition) {
     PartitionKeys keys;
     parse(partition_schema(), source, &keys, "partition", {"default"});
+    constexpr std::size_t most_patterns = 1000; // each is compared with each layer
+    if (keys.layers.entries.size() > most_patterns)
+      return problems_.of_key("partition.layers", source.find("layers")->where, "has ", keys.layers.entries.size(),
+                              " patterns; at most ", most_patterns, " are allowed");
     if (const Value* value = source.find("default")) scheme(*value, "partition.default", partition.fallback);
     for (const auto& [pattern, value] : keys.layers.entries)
       scheme(value, concat("partition.layers.", detail::written_key(pattern)),

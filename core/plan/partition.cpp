@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <fnmatch.h>
 
+#include "param/file/naming.h"
 #include "plan/place.h"
 
 namespace dlhost::plan {
@@ -16,9 +16,7 @@ namespace {
 
 constexpr std::string_view no_split = "none";
 
-bool is_like(const std::string& pattern, const std::string& name) {
-  return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
-}
+bool is_like(const std::string& pattern, const std::string& name) { return param::match(pattern, name).has_value(); }
 
 std::vector<std::int64_t> even(std::int64_t length, std::int64_t parts) {
   std::vector<std::int64_t> bounds;
@@ -45,12 +43,15 @@ class Cutter {
  public:
   Cutter(const config::Job& job, config::Problems& problems)
       : job_(job), rows_(Place::bounds_of_rows(job)), workers_(static_cast<std::uint32_t>(rows_.size() - 1)),
-        problems_(problems) {}
+        problems_(problems) {
+    for (const config::Layer& layer : job.layers) layers_.emplace(layer.name, &layer);
+  }
 
   std::optional<LayerPart> cut(const net::Node& node) {
     node_ = &node;
-    layer_ = job_.layer(node.name);
+    layer_ = layers_.at(node.name);
     splits_ = splits_of(node.setup);
+    for (const Split& split : splits_) names_.insert(split.name);
     const auto there = location();
     if (!there) return std::nullopt;
     const auto cuts = this->cuts(static_cast<std::int64_t>(there->size()));
@@ -63,6 +64,19 @@ class Cutter {
     std::string scheme = names.empty() ? std::string(no_split) : fmt::format("{}", fmt::join(names, " x "));
     if (there->size() < workers_) scheme += fmt::format(" on {}", fmt::join(*there, " and "));
     return LayerPart{std::move(scheme), net::Pieces(*cuts, std::move(of))};
+  }
+
+  // Reports a scheme or a pattern that no layer fits. Call it after all layers.
+  void check_names() {
+    const config::Scheme& usual = job_.partition.fallback;
+    if (!usual.split.empty() && usual.split != no_split && !names_.contains(usual.split))
+      problems_.of_key("partition.default", usual.where, "no layer has a split \"", usual.split, "\"; they have ",
+                       fmt::format("{} and {}", fmt::join(names_, ", "), no_split));
+    for (const auto& of : job_.partition.layers) {
+      const auto fits = [&](const config::Layer& layer) { return is_like(of.first, layer.name); };
+      if (std::ranges::none_of(job_.layers, fits))
+        problems_.of_key("partition.layers", of.second.where, "no layer has a name like \"", of.first, "\"");
+    }
   }
 
  private:
@@ -101,16 +115,23 @@ class Cutter {
 
   std::optional<Cuts> cuts(std::int64_t parts) {
     const auto [scheme, is_own] = this->scheme();
-    if (scheme->split.empty()) return grid(*scheme, parts);
-    if (scheme->split == no_split || parts == 1) return Cuts();
+    if (scheme->split == no_split) return Cuts();
+    if (scheme->split.empty() && (is_own || has_axes(*scheme))) return grid(*scheme, parts);
     auto split = std::ranges::find(splits_, scheme->split, &Split::name);
-    if (split == splits_.end() && !is_own) split = splits_.begin(); // the batch's
+    if (split == splits_.end() && !is_own) split = std::ranges::find(splits_, axis_name(0), &Split::name);
     if (split == splits_.end())
       return refuse(scheme->where, "partition = \"", scheme->split, "\": a layer of type ", node_->type,
                     " has no such split; it has ", names());
+    if (parts == 1) return Cuts();
     auto cut = bounded(*split, parts, *scheme);
     if (!cut) return std::nullopt;
     return Cuts{std::move(*cut)};
+  }
+
+  bool has_axes(const config::Scheme& scheme) const {
+    return std::ranges::all_of(scheme.axes, [&](std::int64_t axis) {
+      return std::ranges::any_of(splits_, [&](const Split& split) { return lies_along(split, axis); });
+    });
   }
 
   std::optional<Cuts> grid(const config::Scheme& scheme, std::int64_t parts) {
@@ -153,6 +174,8 @@ class Cutter {
   const std::vector<std::int64_t> rows_; // bounds
   const std::uint32_t workers_;
   config::Problems& problems_;
+  std::map<std::string_view, const config::Layer*> layers_;
+  std::set<std::string> names_; // of the splits of all layers
   // Of the layer that is cut.
   const net::Node* node_ = nullptr;
   const config::Layer* layer_ = nullptr;
@@ -261,30 +284,27 @@ void Crossing::add(const Crossing& other) {
   total += other.total;
 }
 
-std::optional<std::size_t> Partition::first_other() const {
-  const auto found = std::ranges::find_if(layers, [](const LayerPart& part) { return part.scheme != axis_name(0); });
-  return found == layers.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - layers.begin()));
+std::optional<std::vector<LayerPart>> layer_parts(const net::Graph& graph, const config::Job& job,
+                                                  config::Problems& problems) {
+  const std::size_t before = problems.count();
+  Cutter cutter(job, problems);
+  std::vector<LayerPart> parts;
+  for (const net::Node& node : graph.nodes())
+    if (auto part = cutter.cut(node)) parts.push_back(std::move(*part));
+  cutter.check_names();
+  if (problems.count() > before || parts.size() < graph.nodes().size()) return std::nullopt;
+  return parts;
 }
 
 std::optional<Partition> Partition::of(const net::Graph& graph, const config::Job& job, config::Problems& problems) {
+  auto parts = layer_parts(graph, job, problems);
+  if (!parts) return std::nullopt;
   const auto workers = static_cast<std::uint32_t>(job.topology.workers_per_group);
-  Partition partition;
-  partition.features = partition.param_bytes = Crossing(workers);
-  Cutter cutter(job, problems);
-  bool cut = true;
-  for (const net::Node& node : graph.nodes()) {
-    auto part = cutter.cut(node);
-    cut = cut && part;
-    if (!part) continue;
-    partition.layers.push_back(std::move(*part));
-  }
-  for (const auto& of : job.partition.layers) {
-    const auto fits = [&](const config::Layer& layer) { return is_like(of.first, layer.name); };
-    if (std::ranges::any_of(job.layers, fits)) continue;
-    problems.of_key("partition.layers", of.second.where, "no layer has a name like \"", of.first, "\"");
-    cut = false;
-  }
-  if (!cut) return std::nullopt;
+  Partition partition{.layers = *std::move(parts),
+                      .connectors = {},
+                      .params = {},
+                      .features = Crossing(workers),
+                      .param_bytes = Crossing(workers)};
   for (std::size_t n = 0; n < graph.nodes().size(); ++n)
     for (std::size_t o = 0; o < graph.nodes()[n].setup.outputs.size(); ++o) connect(graph, n, o, partition);
   exchange_params(graph, partition);
@@ -294,13 +314,13 @@ std::optional<Partition> Partition::of(const net::Graph& graph, const config::Jo
 }
 
 void check_partition(const net::Graph& net, const config::Job& job, bool trains, config::Problems& problems) {
-  if (job.topology.workers_per_group == 1) return;
-  const auto partition = Partition::of(net, job, problems);
-  if (!partition || !trains) return;
-  if (const auto other = partition->first_other())
-    problems.of_layer(net.nodes()[*other].name, net.nodes()[*other].where, "is cut by \"",
-                      partition->layers[*other].scheme,
-                      "\", which `dlhost check --plan` plans, and no run does yet: leave out partition and location");
+  const auto parts = layer_parts(net, job, problems);
+  if (!parts || !trains || job.topology.workers_per_group == 1) return;
+  const auto other = std::ranges::find_if(*parts, [](const LayerPart& part) { return part.scheme != axis_name(0); });
+  if (other == parts->end()) return;
+  const net::Node& node = net.nodes()[static_cast<std::size_t>(other - parts->begin())];
+  problems.of_layer(node.name, node.where, "is cut by \"", other->scheme,
+                    "\", which `dlhost check --plan` plans, and no run does yet: leave out partition and location");
 }
 
 } // namespace dlhost::plan

@@ -51,16 +51,17 @@ struct ParamPart {
   Crossing crossing;
 };
 
+// By node. Errors go to `problems`, with the layer's place. Requires: the net was built at the group's batch.
+std::optional<std::vector<LayerPart>> layer_parts(const net::Graph&, const config::Job&, config::Problems&);
+
 struct Partition {
-  // Errors go to `problems`, with the layer's place. Requires: the net was built at the group's batch.
+  // The same, and what goes between the parts.
   static std::optional<Partition> of(const net::Graph&, const config::Job&, config::Problems&);
 
   std::vector<LayerPart> layers; // by node
   std::vector<Connector> connectors;
   std::vector<ParamPart> params;
   Crossing features, param_bytes;
-  // The first layer that is not cut by rows among all workers; none: each is.
-  std::optional<std::size_t> first_other() const;
 };
 
 // Adds what keeps the net from being divided as the job asks. `trains`: a run is to do it, and not only a plan.

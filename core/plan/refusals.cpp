@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "param/table/table.h"
 #include "plan/place.h"
@@ -452,19 +453,22 @@ std::string told(const Refusal& row, const Asked& asked, const Handler& handler)
 }
 
 void check(const Asked& asked, From from, config::Problems& problems) {
+  std::vector<std::string> refused; // later steps conclude nothing from these keys
   for (const Refusal& row : table) {
     if (row.from != from || problems.refused(row.key)) continue;
     for (const Handler& handler : asked.declared.handlers) {
       if (!row.is_asked(asked, handler)) continue;
-      if (is_single(handler) && row.key == std::string_view("topology.consistency"))
+      if (is_single(handler) && row.key == std::string_view("topology.consistency")) {
         problems.of_layer(handler.layer, handler.where, "param.", handler.param,
                           ".consistency = ", detail::written(handler.named), ": ", told(row, asked, handler));
-      else
+      } else {
         problems.add(asked.job.place(row.key), told(row, asked, handler));
-      problems.refuse(row.key);
+        refused.emplace_back(row.key);
+      }
       break;
     }
   }
+  for (std::string& key : refused) problems.refuse(std::move(key));
 }
 
 } // namespace

@@ -20,7 +20,7 @@ constexpr const char* turn_option = "turn"; // an option of some devices
 
 Result<std::unique_ptr<Session>> Session::open(Host& host, plugin::Registry& registry, const config::Job& job,
                                                Purpose purpose, std::uint32_t turn, const StandIn& stand_in) {
-  std::unique_ptr<Session> session(new Session(host, registry, job, purpose != Purpose::looking, turn));
+  std::unique_ptr<Session> session(new Session(host, registry, job, !inspects(purpose), turn));
   config::Problems problems;
   session->examine(purpose, problems, stand_in);
   DLHOST_TRY(problems.status());

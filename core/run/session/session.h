@@ -34,11 +34,14 @@ namespace dlhost::run {
 // The use for which a session is opened.
 enum class Purpose : std::uint8_t {
   training,
-  looking, // to inspect the programs that would train; their memory is not allocated
+  looking,  // to inspect the programs that would train; their memory is not allocated
+  planning, // the same, of a partition that no run may be able to execute yet
   // To read samples and evaluate; the job need not be able to train. Training files may be missing if the source names
   // files of another phase; OpenSource::without tells, and check_classes() whether the samples mean the same.
   reading,
 };
+
+constexpr bool inspects(Purpose purpose) { return purpose == Purpose::looking || purpose == Purpose::planning; }
 
 class Session {
  public:

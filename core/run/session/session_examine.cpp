@@ -48,11 +48,10 @@ void Session::examine(Purpose purpose, config::Problems& problems, const StandIn
       std::ranges::none_of(net->nodes(), [](const net::Node& node) { return node.setup.is_loss; }))
     problems.add(job_.place("train.algorithm"),
                  "the net has no loss: add a [[layer]] such as softmax_loss, or train by an algorithm that needs none");
-  if (net && !problems.refused("topology")) plan::check_partition(*net, job_, purpose == Purpose::training, problems);
+  if (net && !problems.refused("topology")) plan::check_partition(*net, job_, purpose != Purpose::planning, problems);
   check_attainable(*this, nets[Phase::validate].get(), problems);
   if (net && !sources_->empty()) check_short_batch(problems);
-  if (purpose == Purpose::looking)
-    open("train.init_from", &Session::find_start); // a resumed run does not need train.init_from
+  if (inspects(purpose)) open("train.init_from", &Session::find_start); // a resumed run does not need train.init_from
 }
 
 // A single worker needs no handler: only handlers of single params are looked at, which must agree with the job's.

@@ -96,12 +96,35 @@ class Plan(unittest.TestCase):
         self.refused("partition.layers: no layer has a name like \"fd*\"", "--set", 'partition.layers={"fd*"="features"}')
         self.refused("must be the name of a split", fc7="partition = 3")
 
+    def test_names_are_checked_with_one_worker_too(self) -> None:
+        self.job.write_text(alexnet(fc6='partition = "hight"'))
+        for words in (), ("--set", 'partition.default="featurs"'), ("--set", 'partition.layers={"fd*"="none"}'):
+            done = self.run_check(1, *words)
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+            self.assertIn("layer 'fc6': partition = \"hight\"", done.stderr)
+        self.refused('partition.default: no layer has a split "featurs"; they have batch, features', "--set",
+                     'partition.default="featurs"')
+
+    def test_layers_without_the_default_split_are_cut_by_rows(self) -> None:
+        plan = self.plan(alexnet(), 4, "--set", "partition.default={axes=[0,1],grid=[2,2]}")
+        schemes = {one["name"]: one["partition"] for one in plan["layers"]}
+        self.assertEqual((schemes["fc6"], schemes["norm1"], schemes["loss"]), ("batch x features", "batch", "batch"))
+
+    def test_many_patterns_are_refused(self) -> None:
+        table = "\n[partition.layers]\n" + "".join(f'"a{n}*" = "none"\n' for n in range(1001))
+        self.job.write_text(alexnet() + table)
+        done = self.run_check(2)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("partition.layers: has 1001 patterns; at most 1000 are allowed", done.stderr)
+
     def test_no_run_pretends(self) -> None:
         self.job.write_text(alexnet(fc6='partition = "features"'))
-        command = [dlhost, "run", str(self.job), "--set", "topology.workers_per_group=2", "--set", "train.device=ref"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=self.job.parent)
-        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        self.assertIn("layer 'fc6': is cut by \"features\", which `dlhost check --plan` plans, and no run does yet", done.stderr)
+        for name in "run", "check":
+            command = [dlhost, name, str(self.job), "--set", "topology.workers_per_group=2", "--set", "train.device=ref"]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=self.job.parent)
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+            self.assertIn("layer 'fc6': is cut by \"features\", which `dlhost check --plan` plans, and no run does yet",
+                          done.stderr)
 
 
 if __name__ == "__main__":
