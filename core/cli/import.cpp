@@ -30,6 +30,7 @@ Status import_params(Context& context, const ImportOptions& options) {
   job.topology = {};                                   // one worker takes the params, for any number of later workers
   job.train.last = config::Last::partial;              // no step is made: samples need not fill a batch
   job.train.start.from = (std::filesystem::path(here) / options.file).string();
+  job.places["train.init_from"] = {}; // the file was named on the command line
   DLHOST_ASSIGN(job.train.start.names, names_of(disk, options.names));
   DLHOST_ASSIGN(auto session, run::Session::open(context.host, context.registry(), job, run::Purpose::reading));
   DLHOST_TRY(run::check_classes(*session, {}));

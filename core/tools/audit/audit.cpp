@@ -71,7 +71,7 @@ void look_through(Audit& audit, std::int64_t servers_per_group) {
 Status verdict(std::span<const std::string> faults) {
   if (faults.empty()) return {};
   constexpr std::size_t most = 20;
-  std::string text = concat(faults.size(), " faults:");
+  std::string text = concat(faults.size(), faults.size() == 1 ? " fault:" : " faults:");
   for (std::size_t i = 0; i < std::min(most, faults.size()); ++i) text += "\n  " + faults[i];
   if (faults.size() > most) text += concat("\n  and ", faults.size() - most, " more");
   return Status::corrupt(text);

@@ -233,6 +233,8 @@ class Exchange(unittest.TestCase):
         self.assertEqual((summary["status"], summary["steps"]), ("done", 5))
         self.assertNotEqual(self.params_of("taken"), self.params)
         self.assertIn("taken", self.dlhost("import", "small.safetensors", "--job", "job.toml", "-o", "taken", code=1))
+        said = self.dlhost("import", "none.npz", "--job", "job.toml", "-o", "other", code=1)
+        self.assertRegex(said, "^dlhost: there is no '.*none[.]npz'")  # the job file does not name it
 
     def test_one_worker_takes_them_however_many_train(self) -> None:
         two = ("--set", "topology.workers_per_group=2", "--set", "topology.run_as=processes")
