@@ -56,10 +56,10 @@ program::Footprint::Part memory_of(const program::Program& program, const progra
   return found == parts.end() ? program::Footprint::Part() : *found;
 }
 
-std::string output_of(const net::Node& node) {
-  if (node.setup.outputs.empty()) return "";
-  if (node.setup.is_loss) return "the loss";
-  return node.setup.metrics.empty() ? to_string(node.setup.outputs[0].desc.shape) : "a metric";
+std::string output_of(const program::Unit& unit) {
+  if (unit.part.outputs.empty()) return "";
+  if (unit.described->setup.is_loss) return "the loss";
+  return unit.described->setup.metrics.empty() ? to_string(unit.part.outputs[0].shape) : "a metric";
 }
 
 std::string kernel_of(const program::Unit& unit) {
@@ -82,7 +82,7 @@ void print_layers(const program::Program& program, bool verbose) {
   for (const auto& unit : program.units()) {
     name = std::max(name, unit.described->name.size());
     type = std::max(type, unit.described->type.size());
-    output = std::max(output, output_of(*unit.described).size());
+    output = std::max(output, output_of(unit).size());
   }
   const auto row = [&](std::string_view first, std::string_view second, std::string_view third, std::string_view params,
                        std::string_view memory, std::string_view operations, std::string_view kernel) {
@@ -94,7 +94,7 @@ void print_layers(const program::Program& program, bool verbose) {
     const auto& node = *unit.described;
     const auto memory = memory_of(program, unit);
     const std::size_t bytes = memory.activations + memory.params;
-    row(node.name, node.type, output_of(node), node.params.empty() ? "" : std::to_string(elements_of(node)),
+    row(node.name, node.type, output_of(unit), node.params.empty() ? "" : std::to_string(elements_of(node)),
         bytes > 0 ? record::short_bytes(bytes) : "", operations_of(unit) > 0 ? scaled(operations_of(unit)) : "",
         kernel_of(unit));
     if (verbose) print_ops(unit);
@@ -231,9 +231,11 @@ void print_json(const program::Program& program, const run::Session& session, co
                      {"operations", op.operations},
                      {"runs", runs(unit, op)}});
     nlohmann::json outputs = nlohmann::json::array();
-    for (const auto& port : unit.described->setup.outputs)
-      outputs.push_back(
-          {{"name", port.name}, {"shape", std::vector<std::int64_t>(port.desc.shape.begin(), port.desc.shape.end())}});
+    for (std::size_t o = 0; o < unit.part.outputs.size(); ++o) {
+      const Shape& shape = unit.part.outputs[o].shape;
+      outputs.push_back({{"name", unit.described->setup.outputs[o].name},
+                         {"shape", std::vector<std::int64_t>(shape.begin(), shape.end())}});
+    }
     layers.push_back({{"name", unit.described->name},
                       {"type", unit.described->type},
                       {"outputs", outputs},

@@ -41,9 +41,8 @@ bool lies_along(const Split& split, std::int64_t axis) {
 // Cuts the layers of a net.
 class Cutter {
  public:
-  Cutter(const config::Job& job, config::Problems& problems)
-      : job_(job), rows_(Place::bounds_of_rows(job)), workers_(static_cast<std::uint32_t>(rows_.size() - 1)),
-        problems_(problems) {
+  Cutter(const config::Job& job, const std::vector<std::int64_t>& rows, config::Problems& problems)
+      : job_(job), rows_(rows), workers_(static_cast<std::uint32_t>(rows_.size() - 1)), problems_(problems) {
     for (const config::Layer& layer : job.layers) layers_.emplace(layer.name, &layer);
   }
 
@@ -171,7 +170,7 @@ class Cutter {
   }
 
   const config::Job& job_;
-  const std::vector<std::int64_t> rows_; // bounds
+  const std::vector<std::int64_t>& rows_; // bounds
   const std::uint32_t workers_;
   config::Problems& problems_;
   std::map<std::string_view, const config::Layer*> layers_;
@@ -285,9 +284,9 @@ void Crossing::add(const Crossing& other) {
 }
 
 std::optional<std::vector<LayerPart>> layer_parts(const net::Graph& graph, const config::Job& job,
-                                                  config::Problems& problems) {
+                                                  const std::vector<std::int64_t>& rows, config::Problems& problems) {
   const std::size_t before = problems.count();
-  Cutter cutter(job, problems);
+  Cutter cutter(job, rows, problems);
   std::vector<LayerPart> parts;
   for (const net::Node& node : graph.nodes())
     if (auto part = cutter.cut(node)) parts.push_back(std::move(*part));
@@ -296,8 +295,35 @@ std::optional<std::vector<LayerPart>> layer_parts(const net::Graph& graph, const
   return parts;
 }
 
+std::vector<net::NodePart> node_parts(const net::Graph& graph, const std::vector<LayerPart>& layers,
+                                      std::uint32_t rank) {
+  auto parts = net::whole_parts(graph);
+  for (std::size_t n = 0; n < parts.size(); ++n) {
+    const Setup& setup = graph.nodes()[n].setup;
+    const net::Pieces& pieces = layers[n].pieces;
+    const std::uint32_t piece = pieces.of(rank);
+    net::NodePart& part = parts[n];
+    const auto cut = [&](Shape& shape, std::size_t operand, auto operands) {
+      shape = pieces.part(shape, piece, operand, operands).shape;
+    };
+    for (std::size_t o = 0; o < part.outputs.size(); ++o) cut(part.outputs[o].shape, o, &Split::outputs);
+    for (std::size_t p = 0; p < part.params.size(); ++p) cut(part.params[p], p, &Split::params);
+    const auto units = pieces.units(piece);
+    for (std::size_t c = 0; c < units.size(); ++c) {
+      const auto& name = pieces.cuts()[c].split.name;
+      if (name == axis_name(0)) part.rows = units[c].last - units[c].first;
+      const auto declared = std::ranges::find(setup.splits, name, &Split::name);
+      if (declared != setup.splits.end())
+        part.piece.cuts.push_back({static_cast<std::size_t>(declared - setup.splits.begin()), units[c]});
+    }
+    for (std::size_t b = 0; b < part.buffers.size(); ++b)
+      if (setup.buffers[b].life == Life::carried) part.buffers[b].shape[0] = part.rows;
+  }
+  return parts;
+}
+
 std::optional<Partition> Partition::of(const net::Graph& graph, const config::Job& job, config::Problems& problems) {
-  auto parts = layer_parts(graph, job, problems);
+  auto parts = layer_parts(graph, job, Place::bounds_of_rows(job), problems);
   if (!parts) return std::nullopt;
   const auto workers = static_cast<std::uint32_t>(job.topology.workers_per_group);
   Partition partition{.layers = *std::move(parts),
@@ -314,7 +340,7 @@ std::optional<Partition> Partition::of(const net::Graph& graph, const config::Jo
 }
 
 void check_partition(const net::Graph& net, const config::Job& job, bool trains, config::Problems& problems) {
-  const auto parts = layer_parts(net, job, problems);
+  const auto parts = layer_parts(net, job, Place::bounds_of_rows(job), problems);
   if (!parts || !trains || job.topology.workers_per_group == 1) return;
   const auto other = std::ranges::find_if(*parts, [](const LayerPart& part) { return part.scheme != axis_name(0); });
   if (other == parts->end()) return;

@@ -14,6 +14,7 @@
 #include "config/problems.h"
 #include "net/graph.h"
 #include "net/moves.h"
+#include "net/part.h"
 #include "net/pieces.h"
 
 namespace dlhost::plan {
@@ -51,11 +52,15 @@ struct ParamPart {
   Crossing crossing;
 };
 
-// By node. Errors go to `problems`, with the layer's place. Requires: the net was built at the group's batch.
-std::optional<std::vector<LayerPart>> layer_parts(const net::Graph&, const config::Job&, config::Problems&);
+// By node. Errors go to `problems`, with the layer's place. `rows`: the bounds of each worker's rows. Requires: the net
+// was built at the batch that they divide.
+std::optional<std::vector<LayerPart>> layer_parts(const net::Graph&, const config::Job&,
+                                                  const std::vector<std::int64_t>& rows, config::Problems&);
+// The part of each node that a worker of the group computes. Requires: the net is the one that was divided.
+std::vector<net::NodePart> node_parts(const net::Graph&, const std::vector<LayerPart>&, std::uint32_t rank);
 
 struct Partition {
-  // The same, and what goes between the parts.
+  // The same, and what goes between the parts. Requires: the net was built at the group's batch.
   static std::optional<Partition> of(const net::Graph&, const config::Job&, config::Problems&);
 
   std::vector<LayerPart> layers; // by node

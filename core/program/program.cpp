@@ -13,8 +13,8 @@
 namespace dlhost::program {
 
 Program::Program(ProgramParts parts)
-    : graph_(std::move(parts.graph)), device_(parts.device), stream_(parts.stream), store_(parts.store),
-      activity_(parts.activity), frames_(parts.frames), cut_(parts.cut), training_(parts.training),
+    : graph_(std::move(parts.graph)), rows_(parts.rows), device_(parts.device), stream_(parts.stream),
+      store_(parts.store), activity_(parts.activity), frames_(parts.frames), cut_(parts.cut), training_(parts.training),
       slots_(std::move(parts.slots)), units_(std::move(parts.units)), links_(std::move(parts.links)),
       ops_(std::move(parts.ops)), calls_(std::move(parts.calls)), steps_(std::move(parts.steps)),
       unit_frames_(std::move(parts.unit_frames)), updated_(std::move(parts.updated)),
@@ -51,7 +51,7 @@ Status Program::open(const UpdateRequest& request) {
       at.frame.stream = stream_;
     }
   for (auto& call : calls_) point(call, slots_);
-  feeds_.find(units_, unit_frames_, calls_, slots_, frames_, cut_ ? graph_->batch() : 0);
+  feeds_.find(units_, unit_frames_, calls_, slots_, frames_, cut_ ? rows_ : 0);
   results_.find(units_, slots_, frames_, training_);
   passes_.resize(static_cast<std::size_t>(frames_));
   return stream_->wait();
@@ -59,19 +59,18 @@ Status Program::open(const UpdateRequest& request) {
 
 void Program::set_passes(const BatchView& batch, const StepInfo& info) {
   for (std::size_t f = 0; f < passes_.size(); ++f) {
-    const std::int64_t rows = graph_->batch();
-    const std::int64_t first = cut_ ? static_cast<std::int64_t>(f) * rows : 0;
+    const std::int64_t first = cut_ ? static_cast<std::int64_t>(f) * rows_ : 0;
     Pass& pass = passes_[f];
     pass.phase = info.phase;
     pass.step = info.step;
     pass.epoch = info.epoch;
-    pass.valid = std::clamp<std::int64_t>(batch.valid - first, 0, rows);
+    pass.valid = std::clamp<std::int64_t>(batch.valid - first, 0, rows_);
     pass.global_batch = info.global_batch;
     pass.loss_scale = loss_scale_ ? loss_scale_->value() : 1;
     pass.seed = info.seed;
     pass.samples = batch.samples.empty()
                        ? batch.samples
-                       : batch.samples.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows));
+                       : batch.samples.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows_));
   }
 }
 

@@ -25,6 +25,7 @@ namespace dlhost::program {
 // A program before it has memory.
 struct ProgramParts {
   std::unique_ptr<net::Graph> graph;
+  std::int64_t rows = 0; // of a frame
   // These outlive the program.
   Device* device = nullptr;
   Stream* stream = nullptr;
@@ -97,6 +98,7 @@ class Program {
   Status collect(const Unit&);
 
   const std::unique_ptr<net::Graph> graph_;
+  const std::int64_t rows_; // of a frame
   Device* const device_;
   Stream* const stream_;
   param::Store* const store_;

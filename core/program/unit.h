@@ -9,7 +9,7 @@
 
 #include <dlhost/layer.h>
 
-#include "net/graph.h"
+#include "net/part.h"
 #include "param/store/store.h"
 #include "plugin/activity.h"
 #include "program/slots.h"
@@ -49,6 +49,7 @@ struct ParamBinding {
 struct Unit {
   std::size_t node = 0;
   const net::Node* described = nullptr;
+  net::NodePart part; // of the node, that this worker computes
   Layer* layer = nullptr;
   // Slots of frame 0; frame f adds f times the number of slots per frame.
   std::vector<SlotId> inputs, outputs;

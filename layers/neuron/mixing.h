@@ -44,9 +44,8 @@ class Mixing : public Layer {
       return Status::invalid("wants a label, i32, for each sample of ", s.inputs[0].name, " (", to_string(data.shape),
                              "), but ", s.inputs[1].name, " is ", to_string(label.shape), " ", name_of(label.dtype));
     bytes_ = data.dtype == DType::u8;
-    shape_ = data.shape;
-    s.output("x", TensorDesc{DType::f32, shape_, {}});
-    s.output("target", TensorDesc{DType::f32, {shape_[0], options_.classes}, {}});
+    s.output("x", TensorDesc{DType::f32, data.shape, {}});
+    s.output("target", TensorDesc{DType::f32, {data.shape[0], options_.classes}, {}});
     s.host = true;
     s.has_gradient = false;
     s.whole_batch = true;
@@ -56,6 +55,7 @@ class Mixing : public Layer {
   Status prepare(Prepare& p) final {
     if (p.wants_input_gradient(0))
       return Status::unsupported("its inputs cannot learn: put it behind the source, before layers with params");
+    shape_ = p.input(0).shape;
     return {};
   }
 

@@ -12,17 +12,13 @@ namespace dlhost::plugins {
 
 class NormOps {
  public:
-  // Declares the params and the buffers of the statistics. `spec`: complete except x, y and epilogue.
+  // Declares the params. `spec`: complete except x, y and epilogue.
   void setup(Setup& s, const NormSpec& spec) {
     spec_ = spec;
     spec_.x.shape = s.input(0);
     s.output("y", s.input(0));
     s.param({.name = "scale", .shape = spec_.params(), .init = {"constant", {.entries = {{"value", {1.0, {}}}}}}});
     if (shifts()) s.param({.name = "shift", .shape = spec_.params(), .init = {"constant", {}}});
-    if (spec_.given_statistics) return;
-    const TensorDesc desc{DType::f32, spec_.statistics(), {}};
-    if (shifts()) mean_ = s.buffer({.name = "mean", .desc = desc});
-    variance_ = s.buffer({.name = shifts() ? "variance" : "square", .desc = desc});
   }
 
   Status prepare(Prepare& p) {
@@ -35,6 +31,11 @@ class NormOps {
     DLHOST_ASSIGN(feature_, p.op(spec));
     p.reads(0, feature_->in[0]);
     p.gives(0, feature_->out[0]);
+    if (!spec.given_statistics) {
+      const std::size_t bytes = p.device().bytes({DType::f32, spec.statistics(), {}});
+      if (shifts()) mean_ = p.buffer("mean", bytes, Life::workspace);
+      variance_ = p.buffer(shifts() ? "variance" : "square", bytes, Life::workspace);
+    }
     for (std::size_t i = 0; i < params(); ++i) params_[i] = p.uses(i, {DType::f32, p.param_shape(i), {}});
     if (!feature_->epilogue_taken) spec.epilogue = {};
     if (spec.epilogue.add) {

@@ -24,6 +24,7 @@ Result<std::unique_ptr<Program>> build(BuildRequest request) {
   Footprint footprint = layout.footprint(units, links.all(), steps, *request.store);
 
   auto program = std::make_unique<Program>(ProgramParts{.graph = std::move(request.graph),
+                                                        .rows = request.parts.at(0).rows,
                                                         .device = request.device,
                                                         .stream = request.stream,
                                                         .store = request.store,

@@ -23,6 +23,7 @@ namespace dlhost::program {
 
 struct BuildRequest {
   std::unique_ptr<net::Graph> graph;
+  std::vector<net::NodePart> parts; // by node; the whole net: net::whole_parts
   Record record;
   Device* device = nullptr;
   plugin::Registry* registry = nullptr; // finds the companions of layers

@@ -34,11 +34,11 @@ bool is_one_product(const BuildRequest& request, const param::Param& param, std:
 
 } // namespace
 
-param::Factors factors_of(const std::vector<net::Node>& nodes, const net::Node& node, const Factors& declared) {
-  const auto& edge = node.inputs.at(declared.input);
-  const DType x = declared.of_rows ? DType::i32 : node.setup.compute, dy = declared.of_rows ? DType::f32 : x;
-  return {.x = plain(x, nodes[edge.node].setup.outputs.at(edge.output).desc.shape),
-          .dy = plain(dy, node.setup.outputs.at(declared.output).desc.shape),
+param::Factors factors_of(const BuildRequest& request, const Unit& unit, const Factors& declared) {
+  const auto& edge = unit.described->inputs.at(declared.input);
+  const DType x = declared.of_rows ? DType::i32 : unit.described->setup.compute, dy = declared.of_rows ? DType::f32 : x;
+  return {.x = plain(x, request.parts[edge.node].outputs.at(edge.output).shape),
+          .dy = plain(dy, unit.part.outputs.at(declared.output).shape),
           .of_rows = declared.of_rows};
 }
 
@@ -48,13 +48,13 @@ Status choose_factors(const BuildRequest& request, Unit& unit) {
   if (!request.shared) return {};
   for (const auto& declared : unit.described->setup.factors) {
     param::Param& param = *unit.params.at(declared.param);
-    const param::Factors own = factors_of(request.graph->nodes(), *unit.described, declared);
+    const param::Factors own = factors_of(request, unit, declared);
     if (!own.make(param.declared.shape))
       return Status::internal("declares the gradient of '", param.declared.name, "', ", to_string(param.declared.shape),
                               ", as the product of ", to_string(own.x.shape), " and ", to_string(own.dy.shape),
                               ", whose shapes do not fit; this is a bug in the layer");
-    const std::int64_t batch = request.graph->batch();
-    if (own.x.shape[0] != batch || own.dy.shape[0] != batch || !is_one_product(request, param, unit.node)) continue;
+    const std::int64_t rows = unit.part.rows;
+    if (own.x.shape[0] != rows || own.dy.shape[0] != rows || !is_one_product(request, param, unit.node)) continue;
     const auto made = made_of(own, param, *request.store);
     if (!made.ok()) continue; // the layer computes the gradient itself
     const auto pieces = param::Pieces::of(request.store->device(), *made);

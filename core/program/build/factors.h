@@ -7,7 +7,7 @@
 namespace dlhost::program {
 
 // The factors of this program's rows.
-param::Factors factors_of(const std::vector<net::Node>&, const net::Node&, const Factors& declared);
+param::Factors factors_of(const BuildRequest&, const Unit&, const Factors& declared);
 
 // Chooses for a unit's params, which are declared. A layer does not compute a gradient that is sent as factors; the
 // master takes the form of the product. Errors: the layer declares factors whose shapes do not fit.

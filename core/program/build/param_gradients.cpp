@@ -62,7 +62,7 @@ Status ParamGradients::add_factors(const Visit& visit) {
     const SlotId x = at.input_slots[declared.input], dy = at.output_gradient_slots[declared.output];
     if (dy == no_slot) continue;
     --awaited_[param];
-    const param::Factors own = factors_of(request_.graph->nodes(), *unit.described, declared);
+    const param::Factors own = factors_of(request_, unit, declared);
     DLHOST_TRY(contributions_.add_factor(x, own.x, *param, 0).status());
     DLHOST_ASSIGN(sums_[param], contributions_.add_factor(dy, own.dy, *param, param->factors->dy_at()));
   }

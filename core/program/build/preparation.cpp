@@ -31,7 +31,7 @@ Preparation::Preparation(Context context, Unit& unit) : context_(std::move(conte
   read_forms = context_.inputs;
   given_forms = context_.outputs;
   if (context_.epilogue.add) read_forms.push_back(context_.addend);
-  for (const auto& spec : unit.described->params) unit.gradient_forms.push_back({DType::f32, spec.spec.shape, {}});
+  for (const Shape& shape : unit.part.params) unit.gradient_forms.push_back({DType::f32, shape, {}});
 }
 
 bool Preparation::wants_param_gradient(std::size_t i) const {

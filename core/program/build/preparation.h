@@ -31,7 +31,7 @@ class Preparation final : public Prepare {
   std::int64_t batch() const override { return context_.batch; }
   const TensorDesc& input(std::size_t i) const override { return context_.inputs[i]; }
   const TensorDesc& output(std::size_t i) const override { return context_.outputs[i]; }
-  const Shape& param_shape(std::size_t i) const override { return unit_.described->params[i].spec.shape; }
+  const Shape& param_shape(std::size_t i) const override { return unit_.part.params[i]; }
   bool wants_input_gradient(std::size_t i) const override { return unit_.wants_input_gradient.at(i); }
   bool wants_param_gradient(std::size_t i) const override;
   bool adds_input_gradient(std::size_t i) const override { return unit_.adds_input_gradient.at(i); }
@@ -45,7 +45,7 @@ class Preparation final : public Prepare {
   Result<std::unique_ptr<Op>> op(const OpSpec&, Role) override;
   Result<std::unique_ptr<Op>> kernel(const KernelSpec&, Role) override;
   bool has_kernels() override { return context_.companion.exists(); }
-  Piece piece() const override { return {}; }
+  Piece piece() const override { return unit_.part.piece; }
   void reads(std::size_t input, const TensorDesc&) override;
   void gives(std::size_t output, const TensorDesc&) override;
   std::size_t uses(std::size_t param, const TensorDesc&) override;

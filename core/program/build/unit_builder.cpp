@@ -27,6 +27,7 @@ Status UnitBuilder::prepare(std::size_t index) {
   Unit& unit = units_[index];
   unit.node = index;
   unit.described = &node;
+  unit.part = request_.parts[index];
   unit.layer = node.layer;
   request_.activity->enter(node.actor, "prepare");
   unit.on_host = (node.source || node.setup.host) && !request_.device->traits().host_memory;
@@ -43,8 +44,8 @@ void UnitBuilder::note_inputs(Unit& unit) {
   for (const auto& edge : inputs) {
     unit.wants_input_gradient.push_back(request_.training && nodes_[edge.node].needs_gradient);
     if (outputs_[edge.node].empty()) // a cycle
-      for (const auto& port : nodes_[edge.node].setup.outputs)
-        outputs_[edge.node].push_back(slots_.add(port.desc, unit.on_host));
+      for (const auto& desc : request_.parts[edge.node].outputs)
+        outputs_[edge.node].push_back(slots_.add(desc, unit.on_host));
   }
   for (std::size_t i = 0; i < inputs.size(); ++i)
     unit.adds_input_gradient.push_back(unit.wants_input_gradient[i] && adds_to_others(unit.node, i));
@@ -71,9 +72,10 @@ bool UnitBuilder::adds_to_others(std::size_t index, std::size_t input) const {
 
 Status UnitBuilder::declare(Unit& unit) {
   const net::Node& node = *unit.described;
-  for (const auto& use : node.params) {
+  for (std::size_t p = 0; p < node.params.size(); ++p) {
+    const net::ParamUse& use = node.params[p];
     DLHOST_ASSIGN(param::Param * param, request_.store->declare({.name = use.name,
-                                                                 .shape = use.spec.shape,
+                                                                 .shape = unit.part.params[p],
                                                                  .init = use.init,
                                                                  .init_at = use.init_at,
                                                                  .fan_in = use.spec.fan_in,
@@ -84,7 +86,9 @@ Status UnitBuilder::declare(Unit& unit) {
                                                                  .consistency = use.consistency}));
     unit.params.push_back(param);
   }
-  for (const auto& spec : node.setup.buffers) {
+  for (std::size_t b = 0; b < node.setup.buffers.size(); ++b) {
+    BufferSpec spec = node.setup.buffers[b];
+    spec.desc = unit.part.buffers[b];
     Buffer buffer{.name = spec.name, .bytes = request_.device->bytes(spec.desc), .life = spec.life, .desc = spec.desc};
     buffer.initial = spec.initial;
     const std::string name = node.name + "." + spec.name;
@@ -104,14 +108,14 @@ bool UnitBuilder::is_delivered(std::size_t source, std::size_t output) const {
   const auto& readers = nodes_[source].readers.at(output);
   const auto on_host = [&](const net::Reader& reader) { return nodes_[reader.node].setup.host; };
   if (readers.empty() || std::ranges::any_of(readers, on_host)) return false;
-  const std::size_t frame = nodes_[source].setup.outputs[output].desc.plain_bytes();
+  const std::size_t frame = request_.parts[source].outputs[output].plain_bytes();
   return !request_.record.cut || frame % request_.device->traits().alignment == 0;
 }
 
 Status UnitBuilder::prepare_source(Unit& unit) {
-  const auto& outputs = unit.described->setup.outputs;
+  const auto& outputs = unit.part.outputs;
   for (std::size_t o = 0; o < outputs.size(); ++o) {
-    const SlotId output = slots_.add(outputs[o].desc, unit.on_host && !is_delivered(unit.node, o));
+    const SlotId output = slots_.add(outputs[o], unit.on_host && !is_delivered(unit.node, o));
     slots_[output].external = true;
     unit.outputs.push_back(output);
   }
@@ -124,7 +128,7 @@ Status UnitBuilder::prepare_view(Unit& unit) {
   const net::Node& node = *unit.described;
   const SlotId from = output_of(node.inputs.at(0));
   TensorDesc wanted = slots_[from].desc;
-  const Shape& shape = node.setup.outputs.at(0).desc.shape;
+  const Shape& shape = unit.part.outputs.at(0).shape;
   if (wanted.shape != shape) wanted.format = Format::plain();
   DLHOST_ASSIGN(const SlotId input, links_.to(from, wanted, unit.on_host));
   unit.inputs = {input};
@@ -143,7 +147,7 @@ Preparation::Context UnitBuilder::context_of(const Unit& unit) const {
                                .store = request_.store,
                                .training = request_.training,
                                .compute = node.setup.compute,
-                               .batch = request_.graph->batch(),
+                               .batch = unit.part.rows,
                                .block_samples = request_.block_samples,
                                .companion = {*request_.registry, *request_.activity, node, request_.device_type}};
   for (const auto& edge : node.inputs) {
@@ -154,7 +158,7 @@ Preparation::Context UnitBuilder::context_of(const Unit& unit) const {
       if (is_float(desc.dtype)) context.inputs.back().dtype = DType::f32;
     }
   }
-  for (const auto& port : node.setup.outputs) context.outputs.push_back(port.desc);
+  context.outputs = unit.part.outputs;
   return context;
 }
 
@@ -205,11 +209,11 @@ Status UnitBuilder::check(const Unit& unit, const Preparation& preparation) cons
 }
 
 Status UnitBuilder::make_outputs(Unit& unit, const Preparation& preparation) {
-  const auto& described = unit.described->setup.outputs;
+  const auto& described = unit.part.outputs;
   auto& outputs = outputs_[unit.node];
   for (std::size_t o = 0; o < described.size(); ++o) {
     if (outputs.size() > o) { // read earlier, in a cycle
-      if (preparation.given_forms[o] != described[o].desc)
+      if (preparation.given_forms[o] != described[o])
         return Status::unsupported("has its own format, but is read across a cycle, which needs plain tensors");
       unit.outputs.push_back(outputs[o]);
     } else {

@@ -10,6 +10,7 @@
 #include "plan/refusals.h"
 #include "plugin/contained.h"
 #include "program/build/build.h"
+#include "run/session/training_net.h"
 
 namespace dlhost::run {
 namespace {
@@ -202,33 +203,17 @@ Result<std::unique_ptr<net::Graph>> Session::graph(Phase phase, std::int64_t bat
   return graph;
 }
 
-// An algorithm that cuts the batch into frames gets a net for the smaller batch.
-Result<program::Record> Session::record(std::unique_ptr<net::Graph>& graph, Algorithm& algorithm) {
-  const std::string& name = job_.train.algorithm.type;
-  DLHOST_ASSIGN(const auto* actor, registry_.actor(Kind::algorithm, name, name));
-  const auto recorded = [&] {
-    return plugin::contained(activity_, actor, "train_one_batch", plugin::no_step,
-                             [&] { return program::record(algorithm, name, *graph); });
-  };
-  DLHOST_ASSIGN(auto record, recorded());
-  if (!record.cut) return record;
-  if (graph->batch() % record.frames != 0)
-    return Status::invalid("a batch of ", graph->batch(), " cannot be cut into ", record.frames,
-                           " equal micro-batches");
-  DLHOST_ASSIGN(graph, this->graph(Phase::train, graph->batch() / record.frames));
-  return recorded();
-}
-
 Result<program::Program*> Session::trainer() {
   if (trainer_) return trainer_.get();
   const auto traits = algorithm_->traits();
-  DLHOST_ASSIGN(auto graph, this->graph(Phase::train, place_.rows));
-  DLHOST_ASSIGN(auto record, this->record(graph, *algorithm_));
+  const auto make = [this](std::int64_t batch) { return graph(Phase::train, batch); };
+  DLHOST_ASSIGN(auto net, training_net(make, *algorithm_, job_, place_, registry_, activity_));
   const std::string& updater = job_.updater.plugin.type;
   DLHOST_ASSIGN(const auto* updater_actor, registry_.actor(Kind::updater, updater, updater));
   const bool shares = shares_params();
-  program::BuildRequest request{.graph = std::move(graph),
-                                .record = std::move(record),
+  program::BuildRequest request{.graph = std::move(net.graph),
+                                .parts = std::move(net.parts),
+                                .record = std::move(net.record),
                                 .device = device_.get(),
                                 .registry = &registry_,
                                 .device_type = device_part().type,
@@ -258,7 +243,9 @@ Result<program::Program*> Session::evaluator(Phase phase, const std::vector<std:
   if (auto known = evaluators_.find(phase); known != evaluators_.end() && kept.empty()) return known->second.get();
   DLHOST_ASSIGN(auto graph, this->graph(net_of(phase), batch(phase)));
   program::Record record = program::record_features(*graph);
+  auto parts = net::whole_parts(*graph);
   DLHOST_ASSIGN(evaluators_[phase], program::build({.graph = std::move(graph),
+                                                    .parts = std::move(parts),
                                                     .record = std::move(record),
                                                     .device = device_.get(),
                                                     .registry = &registry_,

@@ -143,7 +143,6 @@ class Session {
   std::int64_t known_batch(Phase, const config::Problems&) const;
   std::unique_ptr<net::Graph> graph(Phase, std::int64_t batch, config::Problems&);
   Result<std::unique_ptr<net::Graph>> graph(Phase, std::int64_t batch);
-  Result<program::Record> record(std::unique_ptr<net::Graph>&, Algorithm&);
   // In session_need.cpp.
   void add_program(MemoryNeed&, const program::Program&, bool lends) const;
   Status fits_device(const program::Program&, Phase, const std::string& batch_key) const;

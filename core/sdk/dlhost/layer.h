@@ -100,6 +100,8 @@ class Setup {
     params.push_back(std::move(spec));
     return params.size() - 1;
   }
+  // Running state, or carried, which has a row for each sample. For what a piece needs while it computes:
+  // Prepare::buffer.
   std::size_t buffer(BufferSpec spec) {
     buffers.push_back(std::move(spec));
     return buffers.size() - 1;

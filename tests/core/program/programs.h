@@ -59,7 +59,9 @@ class ProgramTest : public NetTest {
     if (record.cut) net = std::make_unique<net::Graph>(graph(layers, {.batch = batch / record.frames}));
     if (!settings.training) record = program::record_features(*net);
     if (settings.change) settings.change(*net);
+    auto parts = net::whole_parts(*net);
     return program::build({.graph = std::move(net),
+                           .parts = std::move(parts),
                            .record = std::move(record),
                            .device = device_.get(),
                            .registry = &registry_,

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "../../core/run/several.h"
+#include "program/build/preparation.h"
 
 namespace dlhost::test {
 namespace {
@@ -23,7 +24,15 @@ class MixingTest : public Bench {
     dlhost::Setup setup;
     setup.inputs = inputs;
     setup.batch = rows;
-    const Status status = (*made)->setup(setup);
+    Status status = (*made)->setup(setup);
+    EXPECT_TRUE(status.ok()) << status.message();
+    const net::Node node{};
+    plugin::Activity activity;
+    program::Unit unit{.wants_input_gradient = {false, false}};
+    program::Preparation preparation(
+        {.batch = rows, .inputs = {inputs[0].desc, inputs[1].desc}, .companion = {*registry_, activity, node, "ref"}},
+        unit);
+    status = (*made)->prepare(preparation);
     EXPECT_TRUE(status.ok()) << status.message();
     std::vector<float> data;
     std::vector<std::int32_t> labels;
