@@ -88,8 +88,9 @@ class Trials(unittest.TestCase):
 
     def test_what_is_hopeless_is_stopped_and_what_is_best_is_not(self) -> None:
         rates = ["0.1", *(f"1e-{n}" for n in range(6, 12))]
-        self.sweep("job.toml", "--vary", f"updater.rate={','.join(rates)}", "--set", "train.stop.steps=8000", "--jobs", "7",
-                   "--set", "train.threads=1", "-o", "s")
+        # Each trial takes seconds on any processor: the sweep judges once a second.
+        self.sweep("job.toml", "--vary", f"updater.rate={','.join(rates)}", "--set", "train.stop.steps=0", "--set",
+                   "train.stop.seconds=4", "--set", "validate.every.steps=500", "--jobs", "7", "-o", "s")
         states = {row["settings"].split("=")[1]: row["state"] for row in self.rows()}
         self.assertEqual(states["0.1"], "done")
         self.assertIn("stopped early", states.values())
