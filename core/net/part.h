@@ -12,8 +12,10 @@
 namespace dlhost::net {
 
 struct NodePart {
-  std::int64_t rows = 0;           // of the batch
-  std::vector<TensorDesc> outputs; // plain
+  bool computes = true;                 // false: only other workers compute the node; nothing below is set
+  std::int64_t first_row = 0, rows = 0; // of the batch
+  std::vector<TensorDesc> outputs;      // plain
+  std::vector<bool> counts;             // by output: no worker before this one makes the same, which metrics count once
   std::vector<Shape> params;
   std::vector<TensorDesc> buffers; // that setup declares; those of each sample have the piece's rows
   Piece piece;                     // its cuts along splits that the layer declares

@@ -263,6 +263,32 @@ void exchange_params(const net::Graph& graph, Partition& partition) {
   for (const auto& name : order) partition.params.push_back(part_of(name, uses[name]));
 }
 
+// Reduces the part of a whole node to a worker's piece.
+void cut(net::NodePart& part, const Setup& setup, const net::Pieces& pieces, std::uint32_t rank) {
+  const std::uint32_t piece = pieces.of(rank);
+  for (std::size_t o = 0; o < part.outputs.size(); ++o) {
+    const net::Form made = pieces.made(part.outputs[o].shape, o);
+    part.counts[o] =
+        std::find(made.all().begin(), made.all().begin() + rank, made.of(rank)) == made.all().begin() + rank;
+    part.outputs[o].shape = made.of(rank).box.shape;
+  }
+  for (std::size_t p = 0; p < part.params.size(); ++p)
+    part.params[p] = pieces.part(part.params[p], piece, p, &Split::params).shape;
+  const auto units = pieces.units(piece);
+  for (std::size_t c = 0; c < units.size(); ++c) {
+    const auto& name = pieces.cuts()[c].split.name;
+    if (name == axis_name(0)) {
+      part.first_row = units[c].first;
+      part.rows = units[c].last - units[c].first;
+    }
+    const auto declared = std::ranges::find(setup.splits, name, &Split::name);
+    if (declared != setup.splits.end())
+      part.piece.cuts.push_back({static_cast<std::size_t>(declared - setup.splits.begin()), units[c]});
+  }
+  for (std::size_t b = 0; b < part.buffers.size(); ++b)
+    if (setup.buffers[b].life == Life::carried) part.buffers[b].shape[0] = part.rows;
+}
+
 } // namespace
 
 void Crossing::add(const std::vector<net::Move>& moves, std::size_t element_bytes) {
@@ -299,25 +325,11 @@ std::vector<net::NodePart> node_parts(const net::Graph& graph, const std::vector
                                       std::uint32_t rank) {
   auto parts = net::whole_parts(graph);
   for (std::size_t n = 0; n < parts.size(); ++n) {
-    const Setup& setup = graph.nodes()[n].setup;
     const net::Pieces& pieces = layers[n].pieces;
-    const std::uint32_t piece = pieces.of(rank);
-    net::NodePart& part = parts[n];
-    const auto cut = [&](Shape& shape, std::size_t operand, auto operands) {
-      shape = pieces.part(shape, piece, operand, operands).shape;
-    };
-    for (std::size_t o = 0; o < part.outputs.size(); ++o) cut(part.outputs[o].shape, o, &Split::outputs);
-    for (std::size_t p = 0; p < part.params.size(); ++p) cut(part.params[p], p, &Split::params);
-    const auto units = pieces.units(piece);
-    for (std::size_t c = 0; c < units.size(); ++c) {
-      const auto& name = pieces.cuts()[c].split.name;
-      if (name == axis_name(0)) part.rows = units[c].last - units[c].first;
-      const auto declared = std::ranges::find(setup.splits, name, &Split::name);
-      if (declared != setup.splits.end())
-        part.piece.cuts.push_back({static_cast<std::size_t>(declared - setup.splits.begin()), units[c]});
-    }
-    for (std::size_t b = 0; b < part.buffers.size(); ++b)
-      if (setup.buffers[b].life == Life::carried) part.buffers[b].shape[0] = part.rows;
+    if (pieces.of(rank) == net::Pieces::none)
+      parts[n] = {.computes = false};
+    else
+      cut(parts[n], graph.nodes()[n].setup, pieces, rank);
   }
   return parts;
 }

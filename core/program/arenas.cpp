@@ -18,12 +18,13 @@ Status Arenas::make(Device& device, Stream& stream, const Footprint& footprint) 
   return {};
 }
 
-void Arenas::assign(Slots& slots, param::SharedParams* sharing) {
+void Arenas::assign(Slots& slots, param::SharedParams* sharing, std::span<std::byte> lent) {
   const auto past = reinterpret_cast<std::uintptr_t>(host_arena_.data()) % host_alignment;
   auto* const host = host_arena_.data() + (host_alignment - past) % host_alignment;
   for (auto& slot : slots) {
     if (slot.offset != SIZE_MAX) slot.data = (slot.on_host ? host : arena_.data()) + slot.offset;
     if (slot.shared) slot.data = sharing->contribution(*slot.shared).data() + slot.shared_at;
+    if (slot.lent_at != Slot::not_lent) slot.data = lent.data() + slot.lent_at;
   }
   for (SlotId s = 0; s < slots.count(); ++s) slots[s].data = slots[slots.root(s)].data;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include <dlhost/device.h>
@@ -21,8 +22,9 @@ class Arenas {
 
   // Allocates what the footprint says. The arena on the device is filled with zeros.
   Status make(Device&, Stream&, const Footprint&);
-  // Sets the address of each slot. `sharing`: has the contributions of params that are shared; null: none is.
-  void assign(Slots&, param::SharedParams* sharing);
+  // Sets the address of each slot. `sharing`: has the contributions of params that are shared; null: none is. `lent`:
+  // the memory that the group's other workers read.
+  void assign(Slots&, param::SharedParams* sharing, std::span<std::byte> lent);
   // For one op at a time.
   void* scratch() { return scratch_.data(); }
 

@@ -6,6 +6,7 @@
 
 #include "param/store/update.h"
 #include "param/table/shared_params.h"
+#include "program/box_exchange.h"
 #include "program/local_updates.h"
 #include "program/step.h"
 #include "program/summed_updates.h"
@@ -32,6 +33,8 @@ struct UpdateRequest {
   param::SharedParams* sharing = nullptr; // null: the program updates its params
   param::DeviceSums* others = nullptr;    // null: no devices sum gradients
   bool crosses_beside = false;            // contributions leave the device beside the computing
+  BoxExchange* boxes = nullptr;           // the group's other workers, if tensors go to them
+  std::vector<std::size_t> lent_bytes;    // of each worker of the group; empty: no tensors go to others
 };
 
 class ExchangeBuilder {

@@ -32,6 +32,8 @@ void Program::measure(Clock* clock) {
       for (const SlotId slot : call.in) timing.bytes += static_cast<double>(slots_[slot].bytes);
       break;
     }
+    case Act::lend: timing = {.what = "lend", .type = "connector", .direction = "between"}; break;
+    case Act::borrow: timing = {.what = "borrow", .type = "connector", .direction = "between"}; break;
     case Act::collect:
       timing = {.what = units_[step.index].described->name, .type = "collect", .direction = "params"};
       break;

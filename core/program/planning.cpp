@@ -8,7 +8,7 @@ namespace dlhost::program {
 plan::Plan Program::plan() const {
   plan::Plan plan{.device = device_->description(),
                   .threads = parallel_threads(),
-                  .batch = rows_ * (cut_ ? frames_ : 1),
+                  .batch = rows_.rows() * (cut_ ? frames_ : 1),
                   .activation_bytes = footprint_.arena,
                   .param_bytes = store_->bytes(),
                   .links = links_.size()};

@@ -13,12 +13,12 @@
 namespace dlhost::program {
 
 Program::Program(ProgramParts parts)
-    : graph_(std::move(parts.graph)), rows_(parts.rows), device_(parts.device), stream_(parts.stream),
+    : graph_(std::move(parts.graph)), rows_(parts.units), device_(parts.device), stream_(parts.stream),
       store_(parts.store), activity_(parts.activity), frames_(parts.frames), cut_(parts.cut), training_(parts.training),
       slots_(std::move(parts.slots)), units_(std::move(parts.units)), links_(std::move(parts.links)),
-      ops_(std::move(parts.ops)), calls_(std::move(parts.calls)), steps_(std::move(parts.steps)),
-      unit_frames_(std::move(parts.unit_frames)), updated_(std::move(parts.updated)),
-      footprint_(std::move(parts.footprint)) {
+      ops_(std::move(parts.ops)), loans_(std::move(parts.loans)), borrowings_(std::move(parts.borrowings)),
+      calls_(std::move(parts.calls)), steps_(std::move(parts.steps)), unit_frames_(std::move(parts.unit_frames)),
+      updated_(std::move(parts.updated)), footprint_(std::move(parts.footprint)) {
   if (parts.scales_loss) loss_scale_.emplace();
 }
 
@@ -31,7 +31,12 @@ Status Program::open(const UpdateRequest& request) {
   if (request.sharing) DLHOST_TRY(request.sharing->open(*store_));
   if (request.others) DLHOST_TRY(request.others->open(*store_));
   DLHOST_TRY(arenas_.make(*device_, *stream_, footprint_));
-  arenas_.assign(slots_, request.sharing);
+  std::span<std::byte> lent;
+  if (!request.lent_bytes.empty()) {
+    boxes_ = request.boxes;
+    DLHOST_ASSIGN(lent, boxes_->open(request.lent_bytes));
+  }
+  arenas_.assign(slots_, request.sharing, lent);
   DLHOST_TRY(store_->allocate(request.updater ? &request.rule : nullptr));
   const ExchangeBuilder::Setup setup{.device = *device_,
                                      .stream = *stream_,
@@ -51,26 +56,28 @@ Status Program::open(const UpdateRequest& request) {
       at.frame.stream = stream_;
     }
   for (auto& call : calls_) point(call, slots_);
-  feeds_.find(units_, unit_frames_, calls_, slots_, frames_, cut_ ? rows_ : 0);
+  feeds_.find(units_, unit_frames_, calls_, slots_, frames_, cut_);
   results_.find(units_, slots_, frames_, training_);
-  passes_.resize(static_cast<std::size_t>(frames_));
+  passes_.resize(static_cast<std::size_t>(frames_) * rows_.all().size());
   return stream_->wait();
 }
 
 void Program::set_passes(const BatchView& batch, const StepInfo& info) {
-  for (std::size_t f = 0; f < passes_.size(); ++f) {
-    const std::int64_t first = cut_ ? static_cast<std::int64_t>(f) * rows_ : 0;
-    Pass& pass = passes_[f];
+  for (std::size_t p = 0; p < passes_.size(); ++p) {
+    const auto [first_in_frame, rows] = rows_.all()[p % rows_.all().size()];
+    const auto frame = static_cast<std::int64_t>(p / rows_.all().size());
+    const std::int64_t first = first_in_frame + (cut_ ? frame * rows_.rows() : 0);
+    Pass& pass = passes_[p];
     pass.phase = info.phase;
     pass.step = info.step;
     pass.epoch = info.epoch;
-    pass.valid = std::clamp<std::int64_t>(batch.valid - first, 0, rows_);
+    pass.valid = std::clamp<std::int64_t>(batch.valid - first, 0, rows);
     pass.global_batch = info.global_batch;
     pass.loss_scale = loss_scale_ ? loss_scale_->value() : 1;
     pass.seed = info.seed;
     pass.samples = batch.samples.empty()
                        ? batch.samples
-                       : batch.samples.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows_));
+                       : batch.samples.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows));
   }
 }
 
@@ -122,6 +129,7 @@ void Program::abandon_step() {
 }
 
 Status Program::run_steps() {
+  if (boxes_) DLHOST_TRY(boxes_->begin_step(info_.step));
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     if (steps_[s].settles) DLHOST_TRY(exchange_->settle(info_));
     DLHOST_TRY(timings_.timed(s, [&]() -> Status {
@@ -141,7 +149,7 @@ Status Program::execute(const Step& step) {
   case Act::gradient: {
     UnitFrame& at = unit_frames_[step.index];
     const Unit& unit = units_[at.unit];
-    Pass& pass = passes_[step.frame];
+    Pass& pass = passes_[step.frame * rows_.all().size() + rows_.of(at.unit)];
     pass.sweep = step.sweep;
     const bool feature = step.act == Act::feature;
     activity_->enter(unit.described->actor, feature ? "compute_feature" : "compute_gradient", info_.step);
@@ -164,9 +172,26 @@ Status Program::execute(const Step& step) {
     DLHOST_TRY(device_->copy(*stream_, call.output, call.inputs[0], call.bytes, call.direction));
     return call.direction == Direction::to_host ? stream_->wait() : Status();
   }
+  case Act::lend: return boxes_->lend(loans_[step.index].transfer, loans_[step.index].to);
+  case Act::borrow: return borrow(borrowings_[step.index]);
   case Act::collect: return collect(units_[step.index]);
   case Act::update: return exchange_->add(step.index, info_);
   case Act::check_losses: return read_results();
+  }
+  return {};
+}
+
+Status Program::borrow(const Borrowing& borrowing) {
+  const std::uint32_t transfer = borrowing.transfer;
+  for (const Borrowing::Box& box : borrowing.boxes) {
+    const void* from = borrowing.own == no_slot ? nullptr : slots_[slots_.root(borrowing.own)].data;
+    if (!box.is_own()) {
+      DLHOST_ASSIGN(const std::byte* lent, boxes_->wait(transfer, box.worker));
+      from = lent + box.place;
+    }
+    void* outputs[] = {slots_[borrowing.to].data};
+    box.op->execute(*stream_, {&from, 1}, outputs, arenas_.scratch(), {});
+    if (!box.is_own() && box.last) DLHOST_TRY(boxes_->give_back(transfer, box.worker));
   }
   return {};
 }
@@ -237,6 +262,7 @@ Result<std::string> Program::find_not_finite() {
         return fmt::format("it began in layer '{}' ({}), whose param '{}' is not finite since an earlier update",
                            unit->described->name, unit->described->type, param->declared.name);
     }
+  if (boxes_) return std::string(); // the other workers lend nothing for a second run
   for (const Step& step : steps_) { // runs the batch again and checks each layer
     if (step.act == Act::check_losses) break;
     if (step.act == Act::gradient || step.act == Act::update) break;

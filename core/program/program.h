@@ -13,8 +13,10 @@
 #include "plan/plan.h"
 #include "program/arenas.h"
 #include "program/exchange_builder.h"
+#include "program/loan.h"
 #include "program/loss_scale.h"
 #include "program/param_exchange.h"
+#include "program/row_ranges.h"
 #include "program/source_feeds.h"
 #include "program/step_results.h"
 #include "program/timings.h"
@@ -25,7 +27,6 @@ namespace dlhost::program {
 // A program before it has memory.
 struct ProgramParts {
   std::unique_ptr<net::Graph> graph;
-  std::int64_t rows = 0; // of a frame
   // These outlive the program.
   Device* device = nullptr;
   Stream* stream = nullptr;
@@ -41,8 +42,10 @@ struct ProgramParts {
   UnitFrames unit_frames;
   std::vector<Step> steps;
   std::vector<Call> calls;
-  std::vector<std::unique_ptr<Op>> ops; // of the calls
-  std::vector<param::Param*> updated;   // in the order of their updates
+  std::vector<std::unique_ptr<Op>> ops; // of the calls and the borrowings
+  std::vector<Loan> loans;
+  std::vector<Borrowing> borrowings;
+  std::vector<param::Param*> updated; // in the order of their updates
   Footprint footprint;
 };
 
@@ -93,12 +96,13 @@ class Program {
   void abandon_step(); // waits until nothing of the step is queued
   Status execute(const Step&);
   void set_passes(const BatchView&, const StepInfo&);
+  Status borrow(const Borrowing&);
   Status read_results();
   Status placed(Status);
   Status collect(const Unit&);
 
   const std::unique_ptr<net::Graph> graph_;
-  const std::int64_t rows_; // of a frame
+  const RowRanges rows_;
   Device* const device_;
   Stream* const stream_;
   param::Store* const store_;
@@ -111,12 +115,15 @@ class Program {
   const std::vector<Unit> units_;
   const std::vector<Link> links_;
   const std::vector<std::unique_ptr<Op>> ops_; // of core's own calls
+  const std::vector<Loan> loans_;
+  const std::vector<Borrowing> borrowings_;
+  BoxExchange* boxes_ = nullptr;
   std::vector<Call> calls_;
   const std::vector<Step> steps_;
   UnitFrames unit_frames_;
   const std::vector<param::Param*> updated_; // in the order of their updates
   SourceFeeds feeds_;
-  std::vector<Pass> passes_; // by frame
+  std::vector<Pass> passes_; // by frame and range of rows
   StepResults results_;
   Timings timings_;
   const Footprint footprint_;

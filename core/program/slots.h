@@ -25,10 +25,15 @@ struct Slot {
   bool kept = false;                    // read after the step
   const param::Param* shared = nullptr; // lies in this param's contribution, which other workers read; null: none
   std::size_t shared_at = 0;            // offset in the contribution
-  int first = INT_MAX, last = -1;       // first and last step that touch it
-  SlotId alias = no_slot;               // shares the place of that slot
-  std::size_t offset = SIZE_MAX;        // in its arena; SIZE_MAX: unused
+  static constexpr std::size_t not_lent = SIZE_MAX;
+  std::size_t lent_at = not_lent; // offset in the memory that the group's other workers read
+  int first = INT_MAX, last = -1; // first and last step that touch it
+  SlotId alias = no_slot;         // shares the place of that slot
+  std::size_t offset = SIZE_MAX;  // in its arena; SIZE_MAX: unused
   void* data = nullptr;
+
+  // True if it lies outside of the program's arenas.
+  bool is_apart() const { return external || shared || lent_at != not_lent; }
 };
 
 class Slots {

@@ -5,7 +5,7 @@
 namespace dlhost::program {
 
 void SourceFeeds::find(const std::vector<Unit>& units, UnitFrames& unit_frames, std::vector<Call>& calls,
-                       const Slots& slots, int frames, std::int64_t rows) {
+                       const Slots& slots, int frames, bool cut) {
   arrived_.resize(units.size());
   for (int f = 0; f < frames; ++f)
     for (const Unit& unit : units) {
@@ -15,7 +15,7 @@ void SourceFeeds::find(const std::vector<Unit>& units, UnitFrames& unit_frames, 
         const auto& desc = slots[feed.slot].desc;
         feed.delivered = slots.is_delivered(feed.slot);
         const auto row_bytes = desc.plain_bytes() / static_cast<std::size_t>(std::max<std::int64_t>(desc.shape[0], 1));
-        feed.offset = static_cast<std::size_t>(f) * static_cast<std::size_t>(rows) * row_bytes;
+        if (cut) feed.offset = static_cast<std::size_t>(f * unit.part.rows) * row_bytes;
         for (auto& reader : unit_frames)
           for (std::size_t i = 0; i < reader.inputs.size(); ++i)
             if (slots.root(reader.input_slots[i]) == feed.slot) feed.readers.push_back(&reader.inputs[i]);

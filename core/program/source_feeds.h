@@ -26,9 +26,9 @@ struct BatchView {
 
 class SourceFeeds {
  public:
-  // `rows`: of a frame, if each frame gets its part of the batch; 0: each gets the whole batch. Units' frames and calls
-  // outlive it. Requires: their pointers are set, except those to the feeder's memory.
-  void find(const std::vector<Unit>&, UnitFrames&, std::vector<Call>&, const Slots&, int frames, std::int64_t rows);
+  // `cut`: each frame gets its part of the batch. Units' frames and calls outlive it. Requires: their pointers are set,
+  // except those to the feeder's memory.
+  void find(const std::vector<Unit>&, UnitFrames&, std::vector<Call>&, const Slots&, int frames, bool cut);
 
   // Sets all addresses for this batch.
   void bind(const BatchView&, Slots&);

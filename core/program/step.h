@@ -13,13 +13,13 @@ namespace dlhost::program {
 
 class HostCopies;
 
-enum class Act : std::uint8_t { arrive, feature, gradient, call, collect, update, check_losses };
+enum class Act : std::uint8_t { arrive, feature, gradient, call, lend, borrow, collect, update, check_losses };
 
 struct Step {
   Act act = Act::feature;
   Wanted wanted = Wanted::both;
   std::uint32_t sweep = 0;
-  std::uint32_t index = 0; // of the source's node, frame, call, unit or update
+  std::uint32_t index = 0; // of the source's node, frame, call, loan, borrowing, unit or update
   std::uint32_t frame = 0;
   SlotId gradient = no_slot; // for an update
   bool settles = false;      // it reads params updated earlier in the same step

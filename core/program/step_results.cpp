@@ -10,7 +10,8 @@ void StepResults::find(const std::vector<Unit>& units, const Slots& slots, int f
     for (const auto& unit : units)
       for (const auto& spec : unit.described->setup.metrics) {
         const std::string name = unit.described->metric_name(spec);
-        const SlotId slot = slots.in_frame(unit.outputs.at(spec.output), f);
+        const bool counts = unit.part.computes && unit.part.counts[spec.output];
+        const SlotId slot = counts ? slots.in_frame(unit.outputs.at(spec.output), f) : no_slot;
         if (!spec.table)
           metrics_.push_back({.name = name,
                               .node = unit.node,
@@ -35,6 +36,7 @@ void StepResults::add_table(const std::string& name, SlotId slot, const Shape& s
 
 Status StepResults::copy_metrics(Device& device, Stream& stream, const Slots& slots) {
   for (std::size_t m = 0; m < metrics_.size(); ++m) {
+    if (metrics_[m].slot == no_slot) continue; // another worker's counts
     const Slot& slot = slots[metrics_[m].slot];
     if (slot.on_host || device.traits().host_memory)
       std::copy_n(static_cast<const float*>(slot.data), 2, &metric_values_[2 * m]);

@@ -16,7 +16,7 @@ struct Metric {
   bool better_high = false;
   bool is_loss = false;
   double last_sum = 0, last_count = 0; // of the last step
-  SlotId slot = no_slot;
+  SlotId slot = no_slot;               // no_slot: this worker contributes nothing to it
 };
 
 // A table of counts, summed by an evaluation.

@@ -13,8 +13,9 @@ Result<std::unique_ptr<Program>> build(BuildRequest request) {
 
   Slots slots(device);
   Links links(device, slots, request.training);
-  DLHOST_ASSIGN(auto units, UnitBuilder(request, slots, links).build());
-  DLHOST_ASSIGN(auto steps, Expansion(request, units, links.all(), slots).run());
+  Bridges bridges(request, slots, links);
+  DLHOST_ASSIGN(auto units, UnitBuilder(request, slots, links, bridges).build());
+  DLHOST_ASSIGN(auto steps, Expansion(request, units, links.all(), bridges, slots).run());
   std::vector<UpdateGroup> groups;
   if (!request.shared && device.traits().asynchronous) groups = group_updates(steps, units, rule, slots);
   if (request.others && !request.updates_at_the_end()) mark_settling(steps, units, slots);
@@ -24,7 +25,6 @@ Result<std::unique_ptr<Program>> build(BuildRequest request) {
   Footprint footprint = layout.footprint(units, links.all(), steps, *request.store);
 
   auto program = std::make_unique<Program>(ProgramParts{.graph = std::move(request.graph),
-                                                        .rows = request.parts.at(0).rows,
                                                         .device = request.device,
                                                         .stream = request.stream,
                                                         .store = request.store,
@@ -40,6 +40,8 @@ Result<std::unique_ptr<Program>> build(BuildRequest request) {
                                                         .steps = std::move(steps.steps),
                                                         .calls = std::move(steps.calls),
                                                         .ops = std::move(steps.ops),
+                                                        .loans = std::move(steps.loans),
+                                                        .borrowings = std::move(steps.borrowings),
                                                         .updated = std::move(steps.updated),
                                                         .footprint = std::move(footprint)});
   if (!request.make) return program;
@@ -52,7 +54,9 @@ Result<std::unique_ptr<Program>> build(BuildRequest request) {
                             .groups = std::move(groups),
                             .sharing = request.sharing,
                             .others = request.others,
-                            .crosses_beside = request.crosses_beside}));
+                            .crosses_beside = request.crosses_beside,
+                            .boxes = request.part.boxes,
+                            .lent_bytes = std::move(steps.lent_bytes)}));
   return program;
 }
 

@@ -15,15 +15,25 @@
 #include "param/store/update.h"
 #include "param/table/device_sums.h"
 #include "param/table/shared_params.h"
+#include "plan/partition.h"
 #include "plugin/registry.h"
+#include "program/box_exchange.h"
 #include "program/program.h"
 #include "program/record.h"
 
 namespace dlhost::program {
 
+// What one worker of a group computes, and what goes between it and the others.
+struct GroupPart {
+  std::vector<net::NodePart> nodes; // of the whole net: net::whole_parts
+  std::vector<plan::Connector> connectors = {};
+  std::uint32_t rank = 0;
+  BoxExchange* boxes = nullptr; // the other workers; null: there are no connectors, or the program is not made
+};
+
 struct BuildRequest {
   std::unique_ptr<net::Graph> graph;
-  std::vector<net::NodePart> parts; // by node; the whole net: net::whole_parts
+  GroupPart part;
   Record record;
   Device* device = nullptr;
   plugin::Registry* registry = nullptr; // finds the companions of layers

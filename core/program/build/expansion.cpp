@@ -29,11 +29,11 @@ UnitFrames make_frames(const std::vector<Unit>& units, int frames, Slots& slots)
 } // namespace
 
 Expansion::Expansion(const BuildRequest& request, const std::vector<Unit>& units, const std::vector<Link>& links,
-                     Slots& slots)
+                     const Bridges& bridges, Slots& slots)
     : request_(request), units_(units), links_(links), slots_(slots),
       frames_(make_frames(units, request.record.frames, slots)), steps_(slots), ops_(*request.device, slots, steps_),
       contributions_({.apart = request.store->apart(), .beside = request.crosses_beside}, slots, steps_, ops_),
-      features_(links, frames_, slots, steps_, ops_),
+      features_(links, frames_, slots, steps_, ops_), transfers_(request, bridges, slots, steps_),
       params_(request, units, frames_, slots, steps_, ops_, contributions_) {}
 
 Result<ExpandedSteps> Expansion::run() {
@@ -46,10 +46,15 @@ Result<ExpandedSteps> Expansion::run() {
     DLHOST_TRY(add(visit));
     if (&visit == &*last_feature) steps_.push({.act = Act::check_losses});
   }
+  auto ops = ops_.take();
+  for (auto& op : transfers_.take_ops()) ops.push_back(std::move(op));
   return ExpandedSteps{.frames = std::move(frames_),
                        .steps = steps_.take_steps(),
                        .calls = steps_.take_calls(),
-                       .ops = ops_.take(),
+                       .ops = std::move(ops),
+                       .loans = transfers_.take_loans(),
+                       .borrowings = transfers_.take_borrowings(),
+                       .lent_bytes = transfers_.lent_bytes(),
                        .replacements = steps_.take_replacements(),
                        .updated = params_.updated()};
 }
@@ -57,7 +62,7 @@ Result<ExpandedSteps> Expansion::run() {
 Status Expansion::add(const Visit& visit) {
   switch (visit.kind) {
   case Visit::Kind::collect: add_collect(visit.node); return {};
-  case Visit::Kind::feature: add_feature(visit); return {};
+  case Visit::Kind::feature: return add_feature(visit);
   case Visit::Kind::gradient: return add_gradient(visit);
   case Visit::Kind::update: params_.update(units_[visit.node]); return {};
   }
@@ -91,30 +96,38 @@ void Expansion::add_arrival(const Unit& source) {
     steps_.push({.act = Act::arrive, .index = static_cast<std::uint32_t>(source.node)});
 }
 
-void Expansion::add_feature(const Visit& visit) {
+Status Expansion::add_feature(const Visit& visit) {
+  DLHOST_ASSIGN(const auto borrowed, transfers_.borrow_features(visit.node, visit.frame));
+  for (const SlotId slot : borrowed) add_links(slot, visit.frame);
   const Unit& unit = units_[visit.node];
-  const UnitFrame& at = frames_.at(visit.node, visit.frame);
   features_.begin(visit.node, visit.frame);
-  if (unit.feature_fused) return;
-  if (unit.described->source) {
-    add_arrival(unit);
-  } else if (!unit.view) {
-    for (auto slot : at.input_slots) {
-      // Read before it is ever written in a step: it carries its value over from the step before.
-      Slot& read = slots_[slot];
-      if (read.last < 0 && !read.external && read.alias == no_slot) read.kept = true;
-      steps_.touch(slot);
-    }
-    steps_.touch(at.output_slots);
-    steps_.touch(at.buffer_slots);
-    if (unit.described->setup.in_place) steps_.may_replace(at.output_slots[0], at.input_slots[0]);
-    if (unit.epilogue_addend != SIZE_MAX) steps_.may_replace(at.output_slots[0], at.input_slots[unit.epilogue_addend]);
-    steps_.push({.act = Act::feature,
-                 .sweep = visit.sweep,
-                 .index = static_cast<std::uint32_t>(frames_.index(visit.node, visit.frame)),
-                 .frame = static_cast<std::uint32_t>(visit.frame)});
+  outputs_reached_.erase({visit.node, visit.frame});
+  if (unit.part.computes && !unit.feature_fused) {
+    if (unit.described->source)
+      add_arrival(unit);
+    else if (!unit.view)
+      add_computing(unit, visit);
+    for (auto slot : unit.outputs) add_links(slot, visit.frame);
   }
-  for (auto slot : unit.outputs) add_links(slot, visit.frame);
+  return transfers_.lend_features(visit.node, visit.frame);
+}
+
+void Expansion::add_computing(const Unit& unit, const Visit& visit) {
+  const UnitFrame& at = frames_.at(visit.node, visit.frame);
+  for (auto slot : at.input_slots) {
+    // Read before it is ever written in a step: it carries its value over from the step before.
+    Slot& read = slots_[slot];
+    if (read.last < 0 && !read.external && read.alias == no_slot) read.kept = true;
+    steps_.touch(slot);
+  }
+  steps_.touch(at.output_slots);
+  steps_.touch(at.buffer_slots);
+  if (unit.described->setup.in_place) steps_.may_replace(at.output_slots[0], at.input_slots[0]);
+  if (unit.epilogue_addend != SIZE_MAX) steps_.may_replace(at.output_slots[0], at.input_slots[unit.epilogue_addend]);
+  steps_.push({.act = Act::feature,
+               .sweep = visit.sweep,
+               .index = static_cast<std::uint32_t>(frames_.index(visit.node, visit.frame)),
+               .frame = static_cast<std::uint32_t>(visit.frame)});
 }
 
 // Returns false if the visit contributes to no input's gradient.
@@ -146,14 +159,32 @@ void Expansion::touch_gradient(const Unit& unit, const UnitFrame& at, Wanted wan
     steps_.may_replace(at.input_gradient_slots[0], at.output_gradient_slots[0]);
 }
 
+// Which outputs of the node a loss depends on, and notes that with this visit it depends on those that it reads. The
+// same on all workers of the group.
+const std::vector<bool>& Expansion::reach(const Visit& visit) {
+  const auto& nodes = request_.graph->nodes();
+  const net::Node& node = nodes[visit.node];
+  const auto [known, is_first] = outputs_reached_.try_emplace({visit.node, visit.frame});
+  std::vector<bool>& outputs = known->second;
+  for (std::size_t o = 0; is_first && o < node.setup.outputs.size(); ++o)
+    outputs.push_back(reached_.erase({visit.node, o, visit.frame}) > 0);
+  const bool any = node.setup.is_loss || std::ranges::find(outputs, true) != outputs.end();
+  if ((any || !request_.needs_loss) && wants_inputs(visit.wanted))
+    for (const auto& edge : node.inputs)
+      if (nodes[edge.node].needs_gradient) reached_.insert({edge.node, edge.output, visit.frame});
+  return outputs;
+}
+
 Status Expansion::add_gradient(const Visit& visit) {
   const Unit& unit = units_[visit.node];
   const net::Node& node = *unit.described;
-  if (unit.gradient_fused || !node.needs_gradient) return {};
+  if (!node.needs_gradient) return {};
+  const std::vector<bool>& outputs = reach(visit);
+  DLHOST_TRY(transfers_.pass_gradients(visit.node, visit.frame, outputs, features_));
+  if (unit.gradient_fused || !unit.part.computes) return {};
   DLHOST_TRY(features_.sum_outputs(visit.node, visit.frame));
   const UnitFrame& at = frames_.at(visit.node, visit.frame);
-  const bool reached =
-      node.setup.is_loss || std::ranges::any_of(at.output_gradient_slots, [](SlotId s) { return s != no_slot; });
+  const bool reached = node.setup.is_loss || std::ranges::find(outputs, true) != outputs.end();
   if (!reached && request_.needs_loss) {
     if (!node.live) return {};
     return config::invalid_at(node.where, "layer '", node.name,

@@ -37,7 +37,7 @@ bool is_one_product(const BuildRequest& request, const param::Param& param, std:
 param::Factors factors_of(const BuildRequest& request, const Unit& unit, const Factors& declared) {
   const auto& edge = unit.described->inputs.at(declared.input);
   const DType x = declared.of_rows ? DType::i32 : unit.described->setup.compute, dy = declared.of_rows ? DType::f32 : x;
-  return {.x = plain(x, request.parts[edge.node].outputs.at(edge.output).shape),
+  return {.x = plain(x, request.part.nodes[edge.node].outputs.at(edge.output).shape),
           .dy = plain(dy, unit.part.outputs.at(declared.output).shape),
           .of_rows = declared.of_rows};
 }

@@ -11,7 +11,6 @@ Status FeatureGradients::sum_outputs(std::size_t unit, int frame) {
   return {};
 }
 
-// The sum of the readers' contributions to a feature, including those through its links.
 Result<SlotId> FeatureGradients::sum(SlotId feature, int frame) {
   for (auto link = links_.rbegin(); link != links_.rend(); ++link) {
     if (slots_.in_frame(link->from, frame) != feature) continue;

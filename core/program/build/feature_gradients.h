@@ -28,10 +28,13 @@ class FeatureGradients {
   Result<SlotId> contribute(const Unit&, std::size_t input, SlotId feature);
   // A sum or a view contributes its own gradient to its inputs.
   Status pass_on(const Unit&, int frame);
+  // The sum of the contributions to a feature, through its links too, which are none after that. no_slot: there are
+  // none.
+  Result<SlotId> sum(SlotId feature, int frame);
+  // Contributes a tensor of the feature's form, which other steps may read.
+  void add(SlotId feature, SlotId contribution) { contributions_[feature].push_back(contribution); }
 
  private:
-  Result<SlotId> sum(SlotId feature, int frame);
-
   const std::vector<Link>& links_;
   UnitFrames& frames_;
   Slots& slots_;

@@ -5,15 +5,29 @@
 #include <fmt/format.h>
 
 namespace dlhost::program {
+namespace {
 
-Fusions::Fusions(const net::Graph& graph, bool training, const std::vector<std::string>& kept)
-    : graph_(graph), looked_(true), training_(training), of_(graph.nodes().size()) {
+// True if this worker computes all layers of the fusion, in the same parts. An addend of another worker is borrowed
+// only at the visit of the sum.
+bool is_in_one_place(const net::Fusion& fusion, const GroupPart& part, const Bridges& bridges) {
+  if (!part.nodes[fusion.producer].computes) return false;
+  for (const std::size_t input : {0U, 1U})
+    if (fusion.add && bridges.connector(*fusion.add, input)) return false;
+  return !fusion.pointwise || !bridges.connector(*fusion.pointwise, 0);
+}
+
+} // namespace
+
+Fusions::Fusions(const BuildRequest& request, const Bridges& bridges)
+    : graph_(*request.graph), looked_(true), training_(request.training), of_(graph_.nodes().size()) {
   const auto asked = [&](std::size_t node) {
-    return std::ranges::any_of(
-        kept, [&](const std::string& name) { return name.substr(0, name.find(':')) == graph.nodes()[node].name; });
+    return std::ranges::any_of(request.kept, [&](const std::string& name) {
+      return name.substr(0, name.find(':')) == graph_.nodes()[node].name;
+    });
   };
-  for (const auto& fusion : net::find_fusions(graph, training))
-    if (!asked(fusion.producer) && !(fusion.add && fusion.pointwise && asked(*fusion.add)))
+  for (const auto& fusion : net::find_fusions(graph_, training_))
+    if (!asked(fusion.producer) && !(fusion.add && fusion.pointwise && asked(*fusion.add)) &&
+        is_in_one_place(fusion, request.part, bridges))
       of_[fusion.producer] = fusion;
 }
 

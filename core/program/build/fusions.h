@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "net/fusion.h"
+#include "program/build/bridges.h"
 #include "program/build/preparation.h"
 
 namespace dlhost::program {
@@ -14,8 +15,9 @@ class Fusions {
  public:
   // Without any fusion.
   explicit Fusions(const net::Graph& graph) : graph_(graph), of_(graph.nodes().size()) {}
-  // `kept`: the outputs that are read after a step. They must be made, so their layers are not fused away.
-  Fusions(const net::Graph&, bool training, const std::vector<std::string>& kept);
+  // Those that this worker computes as one. Outputs that are read after a step must be made, so their layers are not
+  // fused away.
+  Fusions(const BuildRequest&, const Bridges&);
 
   // The fusion that is offered to this producer; null: none.
   const net::Fusion* of(std::size_t producer) const { return of_[producer] ? &*of_[producer] : nullptr; }

@@ -43,7 +43,7 @@ void Layout::place(const std::vector<Replacement>& replacements, int steps) {
   std::vector<std::pair<SlotId, std::size_t>> device_slots, host_slots;
   for (SlotId s = 0; s < slots_.count(); ++s) {
     const Slot& slot = slots_[s];
-    if (slot.alias != no_slot || slot.external || slot.shared) continue;
+    if (slot.alias != no_slot || slot.is_apart()) continue;
     if (slot.last < 0 && !slot.kept) continue; // no step touches it
     Block block{.bytes = std::max<std::size_t>(slot.bytes, 1), .first = slot.first, .last = slot.last};
     if (slot.kept) block.first = 0, block.last = steps;
@@ -76,8 +76,7 @@ void Layout::reuse_in_place(const std::vector<Replacement>& replacements) {
     const SlotId written = slots_.root(candidate.written), read = slots_.root(candidate.read);
     Slot& to = slots_[written];
     Slot& from = slots_[read];
-    if (written == read || to.external || from.external || to.kept || from.kept) continue;
-    if (to.shared || from.shared) continue;
+    if (written == read || to.is_apart() || from.is_apart() || to.kept || from.kept) continue;
     if (from.last != candidate.step || to.first != candidate.step) continue;
     if (to.bytes != from.bytes || to.on_host != from.on_host) continue;
     to.alias = read;

@@ -9,10 +9,10 @@
 
 namespace dlhost::program {
 
-UnitBuilder::UnitBuilder(const BuildRequest& request, Slots& slots, Links& links)
-    : request_(request), nodes_(request.graph->nodes()), slots_(slots), links_(links),
-      fusions_(request.fuse ? Fusions(*request.graph, request.training, request.kept) : Fusions(*request.graph)),
-      units_(nodes_.size()), outputs_(nodes_.size()) {}
+UnitBuilder::UnitBuilder(const BuildRequest& request, Slots& slots, Links& links, Bridges& bridges)
+    : request_(request), nodes_(request.graph->nodes()), slots_(slots), links_(links), bridges_(bridges),
+      fusions_(request.fuse ? Fusions(request, bridges) : Fusions(*request.graph)), units_(nodes_.size()),
+      outputs_(nodes_.size()) {}
 
 Result<std::vector<Unit>> UnitBuilder::build() {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -27,24 +27,32 @@ Status UnitBuilder::prepare(std::size_t index) {
   Unit& unit = units_[index];
   unit.node = index;
   unit.described = &node;
-  unit.part = request_.parts[index];
+  unit.part = request_.part.nodes[index];
   unit.layer = node.layer;
+  if (!unit.part.computes) return bridges_.make(index, {});
   request_.activity->enter(node.actor, "prepare");
   unit.on_host = (node.source || node.setup.host) && !request_.device->traits().host_memory;
   unit.view = node.setup.is_view;
   note_inputs(unit);
   DLHOST_TRY(declare(unit));
   DLHOST_TRY(choose_factors(request_, unit));
-  if (node.source) return prepare_source(unit);
-  return unit.view ? prepare_view(unit) : prepare_layer(unit);
+  DLHOST_TRY(node.source ? prepare_source(unit) : unit.view ? prepare_view(unit) : prepare_layer(unit));
+  return bridges_.make(index, outputs_[index]);
+}
+
+// The slot that an input reads. In a net with cycles it may be read before its node is prepared; then it is plain.
+SlotId UnitBuilder::source_of(std::size_t node, std::size_t input) const {
+  const auto& edge = nodes_[node].inputs.at(input);
+  return bridges_.connector(node, input) ? bridges_.wanted(node, input) : outputs_[edge.node].at(edge.output);
 }
 
 void UnitBuilder::note_inputs(Unit& unit) {
   const auto& inputs = unit.described->inputs;
-  for (const auto& edge : inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto& edge = inputs[i];
     unit.wants_input_gradient.push_back(request_.training && nodes_[edge.node].needs_gradient);
-    if (outputs_[edge.node].empty()) // a cycle
-      for (const auto& desc : request_.parts[edge.node].outputs)
+    if (outputs_[edge.node].empty() && !bridges_.connector(unit.node, i)) // a cycle
+      for (const auto& desc : request_.part.nodes[edge.node].outputs)
         outputs_[edge.node].push_back(slots_.add(desc, unit.on_host));
   }
   for (std::size_t i = 0; i < inputs.size(); ++i)
@@ -108,7 +116,7 @@ bool UnitBuilder::is_delivered(std::size_t source, std::size_t output) const {
   const auto& readers = nodes_[source].readers.at(output);
   const auto on_host = [&](const net::Reader& reader) { return nodes_[reader.node].setup.host; };
   if (readers.empty() || std::ranges::any_of(readers, on_host)) return false;
-  const std::size_t frame = request_.parts[source].outputs[output].plain_bytes();
+  const std::size_t frame = request_.part.nodes[source].outputs[output].plain_bytes();
   return !request_.record.cut || frame % request_.device->traits().alignment == 0;
 }
 
@@ -125,8 +133,7 @@ Status UnitBuilder::prepare_source(Unit& unit) {
 
 // A view's output is its input's memory. A change of shape needs plain memory.
 Status UnitBuilder::prepare_view(Unit& unit) {
-  const net::Node& node = *unit.described;
-  const SlotId from = output_of(node.inputs.at(0));
+  const SlotId from = source_of(unit.node, 0);
   TensorDesc wanted = slots_[from].desc;
   const Shape& shape = unit.part.outputs.at(0).shape;
   if (wanted.shape != shape) wanted.format = Format::plain();
@@ -150,8 +157,8 @@ Preparation::Context UnitBuilder::context_of(const Unit& unit) const {
                                .batch = unit.part.rows,
                                .block_samples = request_.block_samples,
                                .companion = {*request_.registry, *request_.activity, node, request_.device_type}};
-  for (const auto& edge : node.inputs) {
-    const TensorDesc& desc = slots_[output_of(edge)].desc;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const TensorDesc& desc = slots_[source_of(unit.node, i)].desc;
     context.inputs.push_back(desc);
     if (node.setup.host) { // a host layer gets plain f32, or integers unchanged
       context.inputs.back().format = Format::plain();
@@ -166,7 +173,7 @@ SlotId UnitBuilder::offer(const net::Fusion& fusion, Unit& unit, Preparation::Co
   if (fusion.pointwise) context.epilogue.pointwise = nodes_[*fusion.pointwise].setup.pointwise;
   if (!fusion.add) return no_slot;
   const auto& edge = nodes_[*fusion.add].inputs[fusion.addend_input];
-  const SlotId addend = output_of(edge);
+  const SlotId addend = source_of(*fusion.add, fusion.addend_input);
   context.epilogue.add = true;
   unit.wants_input_gradient.push_back(request_.training && nodes_[edge.node].needs_gradient);
   context.addend = slots_[addend].desc;
@@ -183,7 +190,7 @@ Status UnitBuilder::prepare_layer(Unit& unit) {
   if (needs_prepare) DLHOST_TRY(unit.layer->prepare(preparation));
   DLHOST_TRY(check(unit, preparation));
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    DLHOST_ASSIGN(const SlotId slot, links_.to(output_of(node.inputs[i]), preparation.read_forms[i], unit.on_host));
+    DLHOST_ASSIGN(const SlotId slot, links_.to(source_of(unit.node, i), preparation.read_forms[i], unit.on_host));
     unit.inputs.push_back(slot);
   }
   if (unit.feature_fused) {

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "program/build/bridges.h"
 #include "program/build/build.h"
 #include "program/build/fusions.h"
 #include "program/build/links.h"
@@ -15,7 +16,7 @@ namespace dlhost::program {
 class UnitBuilder {
  public:
   // All outlive it.
-  UnitBuilder(const BuildRequest&, Slots&, Links&);
+  UnitBuilder(const BuildRequest&, Slots&, Links&, Bridges&);
 
   // Prepares the layers, in the order of the net. Errors: those of a layer, with its name.
   Result<std::vector<Unit>> build();
@@ -37,13 +38,13 @@ class UnitBuilder {
   void keep(const Unit&);
   bool is_delivered(std::size_t source, std::size_t output) const;
   bool adds_to_others(std::size_t node, std::size_t input) const;
-  // The slot of a node's output. In a net with cycles it may be read before its node is prepared; then it is plain.
-  SlotId output_of(const net::Edge& edge) const { return outputs_[edge.node].at(edge.output); }
+  SlotId source_of(std::size_t node, std::size_t input) const;
 
   const BuildRequest& request_;
   const std::vector<net::Node>& nodes_;
   Slots& slots_;
   Links& links_;
+  Bridges& bridges_;
   const Fusions fusions_;
   std::vector<Unit> units_;
   std::vector<std::vector<SlotId>> outputs_; // by node

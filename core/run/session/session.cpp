@@ -212,7 +212,7 @@ Result<program::Program*> Session::trainer() {
   DLHOST_ASSIGN(const auto* updater_actor, registry_.actor(Kind::updater, updater, updater));
   const bool shares = shares_params();
   program::BuildRequest request{.graph = std::move(net.graph),
-                                .parts = std::move(net.parts),
+                                .part = {.nodes = std::move(net.parts)},
                                 .record = std::move(net.record),
                                 .device = device_.get(),
                                 .registry = &registry_,
@@ -245,7 +245,7 @@ Result<program::Program*> Session::evaluator(Phase phase, const std::vector<std:
   program::Record record = program::record_features(*graph);
   auto parts = net::whole_parts(*graph);
   DLHOST_ASSIGN(evaluators_[phase], program::build({.graph = std::move(graph),
-                                                    .parts = std::move(parts),
+                                                    .part = {.nodes = std::move(parts)},
                                                     .record = std::move(record),
                                                     .device = device_.get(),
                                                     .registry = &registry_,

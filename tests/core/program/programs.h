@@ -61,7 +61,7 @@ class ProgramTest : public NetTest {
     if (settings.change) settings.change(*net);
     auto parts = net::whole_parts(*net);
     return program::build({.graph = std::move(net),
-                           .parts = std::move(parts),
+                           .part = {.nodes = std::move(parts)},
                            .record = std::move(record),
                            .device = device_.get(),
                            .registry = &registry_,
