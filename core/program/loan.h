@@ -20,7 +20,7 @@ struct Loan {
 
 struct Borrowing {
   std::uint32_t transfer = 0;
-  SlotId own = no_slot; // this worker's box before; no_slot: it has none
+  SlotId own = no_slot; // this worker's box before, with a place of its own; no_slot: it has none
   SlotId to = no_slot;  // and after
   // In the order in which boxes are copied or added, so that sums have the same bits on all workers.
   struct Box {

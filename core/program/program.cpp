@@ -184,7 +184,7 @@ Status Program::execute(const Step& step) {
 Status Program::borrow(const Borrowing& borrowing) {
   const std::uint32_t transfer = borrowing.transfer;
   for (const Borrowing::Box& box : borrowing.boxes) {
-    const void* from = borrowing.own == no_slot ? nullptr : slots_[slots_.root(borrowing.own)].data;
+    const void* from = borrowing.own == no_slot ? nullptr : slots_[borrowing.own].data;
     if (!box.is_own()) {
       DLHOST_ASSIGN(const std::byte* lent, boxes_->wait(transfer, box.worker));
       from = lent + box.place;

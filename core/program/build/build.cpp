@@ -21,6 +21,8 @@ Result<std::unique_ptr<Program>> build(BuildRequest request) {
   if (request.others && !request.updates_at_the_end()) mark_settling(steps, units, slots);
   Layout layout(device, slots);
   layout.place(steps.replacements, static_cast<int>(steps.steps.size()));
+  for (Borrowing& borrowing : steps.borrowings) // a source's memory is another with each batch
+    if (borrowing.own != no_slot) borrowing.own = slots.root(borrowing.own);
   request.store->lay_out(request.updater ? &rule : nullptr);
   Footprint footprint = layout.footprint(units, links.all(), steps, *request.store);
 
