@@ -216,7 +216,9 @@ TEST_F(ServerGroupsTest, ACheckpointHasTheNewestHistories) {
   EXPECT_EQ(resumed(2), resumed(1));
 }
 
+// The untrained net's loss is the measure: other groups may have made steps before the leader makes its first one.
 TEST_F(ServerGroupsTest, EveryHandlerLearns) {
+  const double untrained = train(small_job(), {"train.batch=6", "train.stop.steps=1"}).losses.at(0);
   for (const std::string handler : {"eventual", "{ type = \"eventual\", push = 2, fetch = 3 }", "elastic", "hogwild",
                                     "bounded", "first_t", "backup", "{ type = \"first_t\", late = \"fold\" }",
                                     "{ type = \"first_t\", choose = \"slice\", late = \"fold\" }"})
@@ -230,7 +232,7 @@ TEST_F(ServerGroupsTest, EveryHandlerLearns) {
       const auto trained = train(small_job(), settings);
       EXPECT_EQ(trained.losses.size(), 120U);
       ASSERT_EQ(trained.test.size(), 1U);
-      EXPECT_LT(trained.test[0].second, 0.6 * trained.losses.front());
+      EXPECT_LT(trained.test[0].second, 0.6 * untrained);
     }
 }
 
