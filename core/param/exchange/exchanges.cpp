@@ -227,7 +227,7 @@ Status Exchanges::conclude(Section& section, std::uint64_t number, Version now, 
 }
 
 // If groups make steps together and this server has nothing new to exchange, no other server has.
-bool Exchanges::align(std::size_t which, Version now) {
+bool Exchanges::align(std::size_t which, Version now, std::uint64_t) {
   Piece& piece = pieces_[which];
   const bool news = !setup_.in_step || now != piece.at;
   piece.aligned = piece.number + (news ? 1 : 0);

@@ -31,7 +31,7 @@ class Exchanges final : public GroupSync {
   void amended(std::size_t which) override;
   Result<News> take(std::size_t which, std::uint32_t from, const ToNeighbour&) override;
   Status conclude(std::size_t which, Version now, const float* from, float* to) override;
-  bool align(std::size_t which, Version now) override;
+  bool align(std::size_t which, Version now, std::uint64_t number) override;
   bool is_aligned() const override;
   std::uint64_t exchanges(std::size_t which) const override { return pieces_[which].number; }
   bool align_through(std::size_t which, std::uint64_t number) override;

@@ -261,8 +261,9 @@ Status Gossip::conclude(std::size_t which, Version now, const float* from, float
   return {};
 }
 
-bool Gossip::align(std::size_t which, Version) {
-  ++pieces_[which].asked;
+bool Gossip::align(std::size_t which, Version, std::uint64_t number) {
+  Piece& piece = pieces_[which];
+  piece.asked = number == 0 ? piece.asked + 1 : number;
   return true;
 }
 

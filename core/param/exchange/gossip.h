@@ -41,7 +41,7 @@ class Gossip final : public GroupSync {
   Result<News> take(std::size_t which, std::uint32_t from, const ToNeighbour&) override;
   Status conclude(std::size_t which, Version now, const float* from, float* to) override;
   std::size_t heard(std::size_t which) const override { return pieces_[which].kept_at; }
-  bool align(std::size_t which, Version now) override;
+  bool align(std::size_t which, Version now, std::uint64_t number) override;
   bool is_aligned() const override;
   std::uint64_t times_aligned() const override { return pieces_.empty() ? 0 : pieces_.front().asked; }
 
@@ -96,7 +96,7 @@ class Gossip final : public GroupSync {
     std::array<std::span<float>, 2> kept; // all changes of others, by turns; empty: versions do not outlive this server
     std::size_t own_at = 0, kept_at = 0;  // index of the newest in `own` and `kept`
     Version at = 0;                       // the version at the last start()
-    std::uint64_t asked = 0, last = 0;    // the number of alignments asked for, and of the last part to be sent
+    std::uint64_t asked = 0, last = 0;    // the numbers of the last alignment asked for, and of the last part to send
     std::vector<Link> links;
     std::vector<std::uint64_t> told, heard; // per group: the number of the newest part sent to it, and from it
     std::vector<Outlived> outlived;         // per group: set if it was ever lost
@@ -124,6 +124,7 @@ class Gossip final : public GroupSync {
   void mend(Piece&, Link&);
   void begin_to_join(Piece&);
   Status recall_next(Piece&);
+  std::uint32_t recalls_from() const;
   Status answer_recall(Piece&, const to_neighbour::Recall&, std::uint32_t from);
   Status take_recalled(Piece&, const to_neighbour::Recalled&, std::uint32_t from);
   Status joined(Piece&);

@@ -47,6 +47,7 @@ void Gossip::mend(Piece& piece, Link& link) {
 }
 
 Status Gossip::lose(std::uint32_t rank) {
+  const bool is_asked = is_joining() && rank == recalls_from();
   graph_.lose(rank);
   std::erase_if(early_, [&](const Early& early) { return neighbours_.rank_of(early.from) == rank; });
   for (Piece& piece : pieces_) {
@@ -58,6 +59,7 @@ Status Gossip::lose(std::uint32_t rank) {
       outlived.learned.assign(piece.common.size(), 0.0F);
     for (Link& link : piece.links) std::erase(link.reading, rank);
     mend(piece);
+    if (is_asked && piece.joining && !piece.recalled.empty()) DLHOST_TRY(recall_next(piece));
     DLHOST_TRY(piece.joining ? joined(piece) : tell(piece));
   }
   return {};
@@ -93,12 +95,21 @@ Status Gossip::recall() {
   return {};
 }
 
-// Asks the first group, because it is never lost and knows what all lost groups had learned.
+// The first group that goes on: it knows what all lost groups had learned, because it saw them or asked for it as it
+// joined. It may be lost while it is asked: then the next one is.
+std::uint32_t Gossip::recalls_from() const {
+  std::uint32_t rank = 0;
+  while (rank < neighbours_.count() && (rank == neighbours_.rank || graph_.is_lost(rank))) ++rank;
+  return rank;
+}
+
 Status Gossip::recall_next(Piece& piece) {
   if (piece.recalled.empty()) return joined(piece);
-  const std::uint32_t rank = piece.recalled.front();
+  const std::uint32_t rank = piece.recalled.front(), asked = recalls_from();
+  if (asked >= neighbours_.count())
+    return Status::gone("no server group is left that knows what group ", rank, " learned");
   const auto* row = reinterpret_cast<const std::byte*>(piece.own[rank == neighbours_.rank ? 0 : 1].data());
-  return neighbours_.tell(0,
+  return neighbours_.tell(asked,
                           to_neighbour::Recall{.slice = piece.slice->id,
                                                .lost = static_cast<std::uint16_t>(rank),
                                                .place = static_cast<std::uint64_t>(row - neighbours_.memory.data())});
@@ -125,7 +136,7 @@ Status Gossip::answer_recall(Piece& piece, const to_neighbour::Recall& recall, s
 }
 
 Status Gossip::take_recalled(Piece& piece, const to_neighbour::Recalled& recalled, std::uint32_t from) {
-  if (from != 0 || piece.recalled.empty() || recalled.lost != piece.recalled.front())
+  if (from != recalls_from() || piece.recalled.empty() || recalled.lost != piece.recalled.front())
     return does_not_fit(recalled, neighbours_.all[from].seat, 0);
   if (const std::uint32_t rank = recalled.lost; rank != neighbours_.rank) {
     piece.outlived[rank] = {recalled.version, std::vector<float>(piece.own[1].begin(), piece.own[1].end())};

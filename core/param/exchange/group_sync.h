@@ -89,11 +89,12 @@ class GroupSync {
   // The index of the row with the others' changes that are in the value (heard_row()).
   virtual std::size_t heard(std::size_t) const { return 0; }
 
-  // The slice must be exchanged as it is now, whether due or not. Returns true if the caller must start() now.
-  virtual bool align(std::size_t which, Version now) = 0;
+  // The slice must be exchanged as it is now, whether due or not. `number`: of this alignment; 0: the next one. Returns
+  // true if the caller must start() now.
+  virtual bool align(std::size_t which, Version now, std::uint64_t number) = 0;
   // True if all slices are aligned.
   virtual bool is_aligned() const = 0;
-  // The number of alignments of the run so far.
+  // The number of the last alignment.
   virtual std::uint64_t times_aligned() const { return 0; }
   // The number of exchanges of a slice in which all groups took part.
   virtual std::uint64_t exchanges(std::size_t) const { return 0; }

@@ -133,9 +133,10 @@ struct Leave {
 // if the chooser sends it, then exchange all slices, due or not. Answered by an `Aligned` for each slice.
 struct Align {
   float weight = 0;
+  std::uint64_t number = 0; // of this alignment, from 1 on; 0, of a chooser: the next one
 
   static constexpr bool of_slice = false;
-  static constexpr std::tuple fields{&Align::weight};
+  static constexpr std::tuple fields{&Align::weight, &Align::number};
 };
 
 // The run's leader: another group has made this many exchanges of the slice. Answered by `Aligned`.
@@ -226,8 +227,8 @@ struct Taken {
   static constexpr std::tuple fields{&Taken::slice, &Taken::section, &Taken::exchange};
 };
 
-// To group 0: write what a lost server group had learned of the slice to this place of the sender. Answered by
-// `Recalled`.
+// To the first group that is not lost: write what a lost server group had learned of the slice to this place of the
+// sender. Answered by `Recalled`.
 struct Recall {
   SliceId slice = 0;
   std::uint16_t lost = 0;  // the server group

@@ -265,7 +265,7 @@ Status Shard::take_one(std::uint32_t from, const to_server::Align& message) {
   for (Owned& owned : owned_) {
     if (owned.maker->has_folded())
       DLHOST_TRY(amend(owned, choices_ ? message.weight : owned.decisions->weight_at_pause()));
-    DLHOST_TRY(exchange_->align(owned.which));
+    DLHOST_TRY(exchange_->align(owned.which, message.number));
   }
   return exchange_->say_aligned();
 }

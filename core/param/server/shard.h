@@ -102,6 +102,9 @@ class Shard {
   Status lose(std::uint32_t rank);
   Status replace(std::uint32_t rank, std::span<std::byte> memory, std::uint32_t order);
 
+  // The number of the last alignment of its slices with those of other server groups.
+  std::uint64_t times_aligned() const { return exchange_->sync() ? exchange_->sync()->times_aligned() : 0; }
+
   // Updates that were dropped because they repeat earlier ones.
   std::uint64_t repeated() const { return repeated_; }
   // Contributions to its slices. If whole steps are chosen, the chooser counts instead.

@@ -136,9 +136,9 @@ Status ValueExchange::hear_of_groups() {
   return say_aligned();
 }
 
-Status ValueExchange::align(std::size_t which) {
+Status ValueExchange::align(std::size_t which, std::uint64_t number) {
   slices_[which].aligns = true;
-  return sync_ && sync_->align(which, slices_[which].versions->newest()) ? go_on(which) : Status();
+  return sync_ && sync_->align(which, slices_[which].versions->newest(), number) ? go_on(which) : Status();
 }
 
 Status ValueExchange::align_through(std::size_t which, std::uint32_t from, const to_server::AlignThrough& message) {

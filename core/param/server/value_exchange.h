@@ -58,7 +58,8 @@ class ValueExchange {
   Status replace(std::uint32_t rank, std::span<std::byte> memory, std::uint32_t order);
 
   // The slice must be exchanged as it is now. `Aligned` is sent by say_aligned(), once all slices are aligned.
-  Status align(std::size_t which);
+  // `number`: as in to_server::Align.
+  Status align(std::size_t which, std::uint64_t number);
   // Another server group has made more exchanges of the slice.
   Status align_through(std::size_t which, std::uint32_t from, const to_server::AlignThrough&);
   Status say_aligned();

@@ -33,7 +33,7 @@ Status Alignment::align_remaining() {
     if (exchange.by_step && !exchange.chooses_steps)
       DLHOST_TRY(ends_.send(map.home_of(group), param::to_chooser::Complete()));
     else
-      DLHOST_TRY(ends_.tell(map.servers_of(group), param::to_server::Align()));
+      DLHOST_TRY(ends_.tell(map.servers_of(group), param::to_server::Align{.number = times_}));
   }
   const auto answered = [&] {
     return ends_.waits.is_over(unaligned_ == 0 || losses != lost_.count(), Waits::on(Awaited::What::answers));

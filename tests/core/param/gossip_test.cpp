@@ -129,9 +129,13 @@ class World {
     }
     return true;
   }
+  // One stays that has its values.
   void lose() {
-    const std::uint32_t rank = 1 + below(groups - 1);
-    if (dead_[rank]) return;
+    const std::uint32_t rank = below(groups);
+    std::uint32_t others = 0;
+    for (std::uint32_t other = 0; other < groups; ++other)
+      if (other != rank && !dead_[other] && !servers_[other]->sync_->is_joining()) ++others;
+    if (dead_[rank] || others == 0) return;
     dead_[rank] = true;
     unpublished_[rank] = 0;
     ++lost_;
@@ -165,7 +169,7 @@ class World {
     start_process(rank);
     dead_[rank] = false;
     Joining joining{.order = ++joins_, .times_aligned = times_aligned_};
-    for (std::uint32_t other = 1; other < groups; ++other)
+    for (std::uint32_t other = 0; other < groups; ++other)
       if (dead_[other]) joining.lost.push_back(other);
     for (std::uint32_t other = 0; other < groups; ++other) {
       if (other == rank || dead_[other]) continue;
@@ -182,7 +186,7 @@ class World {
     ++times_aligned_;
     for (std::uint32_t rank = 0; rank < groups; ++rank) {
       if (dead_[rank]) continue;
-      EXPECT_TRUE(servers_[rank]->sync_->align(0, servers_[rank]->version_));
+      EXPECT_TRUE(servers_[rank]->sync_->align(0, servers_[rank]->version_, 0));
       servers_[rank]->start();
       learned_ += std::exchange(unpublished_[rank], 0.0F);
     }

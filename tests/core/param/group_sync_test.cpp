@@ -82,7 +82,7 @@ class GroupSyncTest : public testing::Test {
   GroupSync& make_aligned() {
     make(false, "star", true, 10);
     GroupSync& first = *servers_[0].sync_;
-    EXPECT_TRUE(first.align(0, 0));
+    EXPECT_TRUE(first.align(0, 0, 0));
     servers_[0].start();
     deliver_all();
     EXPECT_TRUE(first.is_aligned());
@@ -163,7 +163,7 @@ TEST_F(GroupSyncTest, WhatIsAlignedWasExchangedAsItWas) {
   servers_[0].learn(1);
   servers_[0].start();
   servers_[0].learn(2);
-  EXPECT_FALSE(servers_[0].sync_->align(0, 2)); // it is in an exchange that began earlier
+  EXPECT_FALSE(servers_[0].sync_->align(0, 2, 0)); // it is in an exchange that began earlier
   EXPECT_FALSE(servers_[0].sync_->is_aligned());
   deliver_all();
   EXPECT_FALSE(servers_[0].sync_->is_aligned());
@@ -204,10 +204,10 @@ TEST_F(GroupSyncTest, WhoIsCalledToOneMoreIsAlignedBehindIt) {
 
 TEST_F(GroupSyncTest, InStepThereIsNothingToAlignWhereNothingWasLearned) {
   make(true, "ring");
-  EXPECT_FALSE(servers_[0].sync_->align(0, 0));
+  EXPECT_FALSE(servers_[0].sync_->align(0, 0, 0));
   EXPECT_TRUE(servers_[0].sync_->is_aligned());
   servers_[0].learn(1);
-  EXPECT_TRUE(servers_[0].sync_->align(0, 1));
+  EXPECT_TRUE(servers_[0].sync_->align(0, 1, 0));
   EXPECT_FALSE(servers_[0].sync_->is_aligned());
 }
 
@@ -290,7 +290,7 @@ TEST_F(GroupSyncTest, WhoGossipsTellsWhatTheOtherLacksOnce) {
   EXPECT_THAT(servers_[1].value(), ElementsAre(20, 21, 22, 23));
   EXPECT_THAT(servers_[0].value(), ElementsAre(4, 5, 6, 7)) << "the other has told nothing yet";
   for (Server& server : servers_) {
-    EXPECT_TRUE(server.sync_->align(0, 0));
+    EXPECT_TRUE(server.sync_->align(0, 0, 0));
     EXPECT_FALSE(server.sync_->is_aligned());
     server.start();
   }

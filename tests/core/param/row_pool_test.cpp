@@ -144,7 +144,7 @@ class RowPoolTest : public testing::Test {
   void align(std::mt19937& random) {
     for (SharingServer& server : servers_)
       for (std::size_t which = 0; which < slices_.size(); ++which)
-        if (server.sync().align(which, server.version(which))) server.exchange(which);
+        if (server.sync().align(which, server.version(which), 0)) server.exchange(which);
     deliver_all(random);
     for (std::size_t which = 0; which < slices_.size(); ++which) {
       std::uint64_t most = 0;
