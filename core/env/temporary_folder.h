@@ -23,6 +23,8 @@ class TemporaryFolder {
     return *this;
   }
   ~TemporaryFolder();
+  // Leaves the folder to the processes that share it.
+  void let_go() { path_.clear(); }
   const std::string& path() const { return path_; }
 
  private:

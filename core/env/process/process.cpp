@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <pwd.h>
 #include <spawn.h>
 #include <sys/syscall.h>
@@ -92,7 +93,17 @@ Result<std::unique_ptr<Process>> Process::start(const std::vector<std::string>& 
   return std::unique_ptr<Process>(new Process(number));
 }
 
+std::unique_ptr<Process> Process::adopt(int number) {
+  std::unique_ptr<Process> process(new Process(number));
+  process->adopted_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, number, 0)));
+  if (process->adopted_.valid()) return process;
+  process->status_ = 0;
+  process->is_unknown_ = true;
+  return process;
+}
+
 Process::~Process() {
+  if (is_let_go_) return;
   kill();
   reap(true);
 }
@@ -100,11 +111,30 @@ Process::~Process() {
 void Process::kill() {
   if (reap(false)) return;
   is_killed_ = true;
-  ::kill(number_, SIGKILL);
+  if (adopted_.valid())
+    ::syscall(SYS_pidfd_send_signal, adopted_.get(), SIGKILL, nullptr, 0);
+  else
+    ::kill(number_, SIGKILL);
+}
+
+// It may be a child of this process all the same: then its end is this one's to take note of.
+bool Process::reap_adopted(bool wait) {
+  pollfd end{.fd = adopted_.get(), .events = POLLIN, .revents = 0};
+  int got = 0;
+  do got = ::poll(&end, 1, wait ? -1 : 0);
+  while (got < 0 && errno == EINTR);
+  if (got == 0) return false;
+  int status = 0;
+  const bool is_child = ::waitpid(number_, &status, WNOHANG) == number_;
+  status_ = is_child ? status : 0;
+  is_unknown_ = !is_child;
+  adopted_ = Descriptor();
+  return true;
 }
 
 bool Process::reap(bool wait) {
   if (status_) return true;
+  if (adopted_.valid()) return reap_adopted(wait);
   int status = 0;
   pid_t got = 0;
   do got = ::waitpid(number_, &status, wait ? 0 : WNOHANG);
@@ -116,13 +146,14 @@ bool Process::reap(bool wait) {
 
 std::optional<std::string> Process::ended() {
   if (!reap(false)) return {};
+  if (is_unknown_) return is_killed_ ? "was killed by dlhost" : "has ended";
   if (WIFSIGNALED(*status_) && WTERMSIG(*status_) == SIGKILL && is_killed_) return "was killed by dlhost";
   if (WIFSIGNALED(*status_)) return killed_by(WTERMSIG(*status_));
   return concat("ended with exit status ", WEXITSTATUS(*status_));
 }
 
 bool Process::ended_by_fault(int status) {
-  if (!reap(false)) return false;
+  if (!reap(false) || is_unknown_) return false;
   if (!WIFSIGNALED(*status_)) return WEXITSTATUS(*status_) == status;
   constexpr int asks[] = {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE};
   return std::ranges::find(asks, WTERMSIG(*status_)) == std::end(asks);

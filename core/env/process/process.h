@@ -1,4 +1,5 @@
-// A child process, of this program or another. Started by exec: a fork of a process with computing threads would hang.
+// A process that this one started or has taken over, of this program or another. Started by exec: a fork of a process
+// with computing threads would hang.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,8 @@
 #include <vector>
 
 #include <dlhost/status.h>
+
+#include "env/process/posix.h"
 
 namespace dlhost::env {
 
@@ -23,14 +26,17 @@ class Process {
     int in = 0, out = 1, err = 2;
   };
   static Result<std::unique_ptr<Process>> start(const std::vector<std::string>& words, const Files&);
-  // Kills the process if it still runs.
+  // Takes over a process that another one started. Requires: it belongs to this user.
+  static std::unique_ptr<Process> adopt(int number);
+  // Kills the process if it still runs, unless let_go() was called.
   ~Process();
+  void let_go() { is_let_go_ = true; }
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
   int number() const { return number_; }
-  // How it ended: "was killed by SIGTERM", "was killed by dlhost" (by kill()), "ended with exit status 1"; none: it
-  // runs.
+  // How it ended: "was killed by SIGTERM", "was killed by dlhost" (by kill()), "ended with exit status 1", "has ended"
+  // (another process started it); none: it runs.
   std::optional<std::string> ended();
   // Whether it has ended with this status, or by a signal that no person, pipe or out-of-memory killer sends.
   bool ended_by_fault(int status);
@@ -43,10 +49,14 @@ class Process {
  private:
   explicit Process(int number) : number_(number) {}
   bool reap(bool wait);
+  bool reap_adopted(bool wait);
 
   int number_;
   std::optional<int> status_;
-  bool is_killed_ = false; // by kill()
+  Descriptor adopted_;      // refers to a process that another one started: its number may be used again
+  bool is_unknown_ = false; // only its parent knows how it ended
+  bool is_killed_ = false;  // by kill()
+  bool is_let_go_ = false;
 };
 
 // Replaces this process' program by a new start of it (exec) with these arguments; appends its output to the file
