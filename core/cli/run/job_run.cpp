@@ -13,6 +13,7 @@
 #include "env/process/launched.h"
 #include "env/process/process.h"
 #include "env/process/successors.h"
+#include "run/coordinator/process_pool.h"
 #include "run/membership/cluster_pool.h"
 #include "run/recovery/standby.h"
 #include "run/recovery/succession.h"
@@ -33,6 +34,10 @@ class RealEnvironment final : public run::RunEnvironment {
   run::Members* members() override { return members_; }
   run::WorkerPool::Maker pool(const config::Job&) override {
     return members_ ? run::ClusterPool::maker(*members_) : run::WorkerPool::make;
+  }
+
+  run::WorkerPool::Maker pool_among(const config::Job&, const run::GoingOn& going_on) override {
+    return [going_on](run::Session& leader) { return run::ProcessPool::adopt(leader, going_on); };
   }
 
   const std::atomic<bool>& interrupted() override { return env::interrupted(); }

@@ -6,6 +6,7 @@
 #include "cli/job_file.h"
 #include "cli/run/succession.h"
 #include "env/process/process.h"
+#include "env/process/processes.h"
 #include "run/coordinator/process_pool.h"
 #include "run/membership/meeting_folder.h"
 #include "run/recovery/leadership.h"
@@ -41,7 +42,10 @@ Status work(Context& context, const WorkerOptions& options) {
                                       DLHOST_ASSIGN(const auto before, run::Leadership::told(context.host.disk(), run));
                                       DLHOST_ASSIGN(succession, succeed(context, run, options.leader));
                                       orphaned = run;
-                                      if (succession && follower) salvage(context, run, before.workers, *follower);
+                                      env::RealProcesses processes;
+                                      const bool others_go_on = before.going_on.any(processes);
+                                      if (succession && follower && !others_go_on)
+                                        salvage(context, run, before.workers, *follower);
                                       return {};
                                     }));
   return succession ? lead_instead(context, orphaned, *std::move(succession)) : Status();

@@ -13,12 +13,14 @@
 #include "run/coordinator/run_summary.h"
 #include "run/coordinator/steering.h"
 #include "run/coordinator/warm_up.h"
+#include "run/membership/meeting_folder.h"
 #include "run/recovery/succession.h"
 
 namespace dlhost::run {
 
 Status Coordinator::run() {
   Status status = go_on(begin());
+  give_up_others();
   if (!status.ok() && (began_ || (start_.inherits && folder_))) tell_failure(status);
   environment_.end_succession();
   return status;
@@ -45,6 +47,7 @@ Status Coordinator::inherit() {
   summary_.job_name = job_.name;
   summary_.folder = folder_->path();
   summary_.steps = before.past.furthest;
+  if (before.going_on.any(environment_.processes())) going_on_ = before.going_on;
   const Status status =
       Status::gone("the run's leader is gone, and process ", environment_.processes().own(), " takes its place");
   DLHOST_ASSIGN(const auto point, newest_point());
@@ -54,21 +57,52 @@ Status Coordinator::inherit() {
                       " (recovery.restarts says how many may)");
 }
 
-// Makes the run's folder only when everything is ready for the first step: earlier errors leave none.
+// Groups that go on among which no attempt begins any more have to end.
+void Coordinator::give_up_others() {
+  if (is_among_others()) MeetingFolder::give_up(disk_, going_on_.meeting);
+  going_on_ = {};
+}
+
+// Workers of a lost leader end if no attempt begins among them.
+Status Coordinator::tell_beginning() {
+  DLHOST_ASSIGN(const auto before, Leadership::told(disk_, folder_->path()));
+  if (!is_among_others() && !before.going_on.meeting.empty()) MeetingFolder::give_up(disk_, before.going_on.meeting);
+  return leadership_->tell(this_leader());
+}
+
+std::string Coordinator::how_it_goes_on(const Point& point) const {
+  return is_among_others() ? "the other server groups go on, and the first one begins anew"
+                           : Attempts::how_it_goes_on(point);
+}
+
 Status Coordinator::attempt(Point from) {
   plugin::tell_checkpoint(from ? plugin::immortal(from->folder) : plugin::no_checkpoint_yet);
-  const config::Job arranged = arranged_at(job_, from ? Checkpoints::step_of(*from) : 0);
+  const config::Job arranged =
+      is_among_others() ? job_ : arranged_at(job_, from ? Checkpoints::step_of(*from) : 0); // past the warm-up
   const config::Job job = environment_.of_leader(arranged);
   DLHOST_ASSIGN(auto session, Session::open(host(), environment_.registry(), job));
   Training training(*session, environment_.interrupted());
-  training.employ(environment_.pool(arranged));
-  if (leadership_) DLHOST_TRY(leadership_->tell(this_leader()));
+  training.employ(is_among_others() ? environment_.pool_among(arranged, going_on_) : environment_.pool(arranged));
+  Status status = attempt(*session, training, from);
+  if (status.code() == Code::gone && may_go_on() && training.others_go_on()) {
+    going_on_ = training.going_on();
+    training.let_go();
+  } else {
+    give_up_others();
+  }
+  return status;
+}
+
+// Makes the run's folder only when everything is ready for the first step: earlier errors leave none.
+Status Coordinator::attempt(Session& session, Training& training, const Point& from) {
+  if (leadership_) DLHOST_TRY(tell_beginning());
   // Whether the start of the run is on disk.
   const bool known = folder_ && (!began_elsewhere_ || disk_.exists(folder_->file("recovery")));
   if (known) bequeath(training);
-  DLHOST_TRY(make_program(training, *session, from));
-  DLHOST_TRY(begin_records(*session, training));
-  Status status = train(*session, training, from.has_value());
+  if (Status made = make_program(training, session, from); !made.ok()) // all can still begin anew
+    return is_among_others() ? Status::gone(made.message()) : std::move(made);
+  DLHOST_TRY(begin_records(session, training));
+  Status status = train(session, training, from.has_value() || is_among_others());
   steps_ = training.progress().step;
   if (training.is_to_die()) {
     host().log().write(LogLevel::error, concat(status.message(), "; another process goes on with the run"));
@@ -81,6 +115,7 @@ Status Coordinator::attempt(Point from) {
 Status Coordinator::make_program(Training& training, const Session& session, const Point& from) {
   DLHOST_TRY(training.prepare());
   if (start_.verifies_data && !began_) DLHOST_TRY(training.read_all_samples());
+  if (is_among_others()) return training.rejoin(from);
   if (!from) {
     DLHOST_ASSIGN(const auto taken, training.start());
     if (taken) environment_.terminal().write(param::to_string(*taken) + "\n");
@@ -111,13 +146,15 @@ Status Coordinator::begin_records(Session& session, Training& training) {
 }
 
 Leader Coordinator::this_leader() const {
-  return {.host = machine(), .process = environment_.processes().own(), .past = recovery_.past()};
+  return {
+      .host = machine(), .process = environment_.processes().own(), .past = recovery_.past(), .going_on = going_on_};
 }
 
 Status Coordinator::tell_workers(Training& training) {
   if (!leadership_) return {};
   Leader leader = this_leader();
   leader.workers = training.processes();
+  if (auto going_on = training.going_on(); !going_on.meeting.empty()) leader.going_on = std::move(going_on);
   return leadership_->tell(leader);
 }
 

@@ -52,6 +52,11 @@ class Coordinator final : private Attempts {
   Leader this_leader() const;
   Status inherit();
   Status attempt(Point from) override;
+  Status attempt(Session&, Training&, const Point& from);
+  bool is_among_others() const { return !going_on_.meeting.empty(); }
+  std::string how_it_goes_on(const Point&) const override;
+  void give_up_others();
+  Status tell_beginning();
   Status make_program(Training&, const Session&, const Point& from);
   Status begin_records(Session&, Training&);
   Status rearrange() override;
@@ -102,7 +107,8 @@ class Coordinator final : private Attempts {
   std::optional<record::RunFolder> folder_;
   std::optional<Leadership> leadership_; // of the run in folder_
   record::Summary summary_;
-  Outcome outcome_; // of the last attempt
+  Outcome outcome_;  // of the last attempt
+  GoingOn going_on_; // server groups among which the next attempt, or the present one, begins the first group anew
   std::vector<record::Replacement> replacements_;
   std::uint32_t rearrangements_ = 0;      // requests that were met
   bool saw_room_ = false;                 // whether the disk's room was checked: once, and never for a recovered run

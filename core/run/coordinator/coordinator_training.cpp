@@ -83,7 +83,9 @@ Status Coordinator::train(Session& session, Training& training, bool resumed) {
                       [&](const record::Replacement& replacement) {
                         replacements_.push_back(replacement);
                         tell_workers(training).ignore("a successor finds the dead processes gone");
-                      });
+                      },
+                      why_again_);
+  training.tell_begun_by([&] { tell_workers(training).ignore("after a death all workers begin anew, then"); });
   Checkpoints tested(session, checkpoint_folder() + "/testing", 1); // the best one is moved out of here
   if (job_.topology.testing_group) training.test_beside(&tested);
   if (!scaling_) scaling_.emplace(disk_, folder_->path());
@@ -98,7 +100,7 @@ Status Coordinator::train(Session& session, Training& training, bool resumed) {
       &points);
   const bool alone = plan::Place::seats(session.job().topology) == 1;
   const bool contribute = plan::Place::contribute_to_servers(session.job().topology);
-  if (job_.record.ledger && (contribute || disk_.exists(folder_->file("ledger")))) {
+  if (!is_among_others() && job_.record.ledger && (contribute || disk_.exists(folder_->file("ledger")))) {
     DLHOST_ASSIGN(auto ledger, begin_ledger(host(), folder_->path(), session.job(), job_text()));
     training.keep_ledger_in(env::absolute_path(ledger.folder), std::move(ledger.of));
   }

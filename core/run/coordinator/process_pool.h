@@ -9,12 +9,16 @@
 #include "run/coordinator/worker_process.h"
 #include "run/coordinator/worker_processes.h"
 #include "run/membership/folder_address_book.h"
+#include "run/recovery/leadership.h"
 
 namespace dlhost::run {
 
 class ProcessPool final : public WorkerPool, private Replaceable {
  public:
   static Result<std::unique_ptr<WorkerPool>> make(Session& leader);
+  // Takes over the workers of a lost leader, or of an earlier attempt of this process. Ends those of the first server
+  // group: start() starts others.
+  static Result<std::unique_ptr<WorkerPool>> adopt(Session& leader, const GoingOn&);
   ~ProcessPool() override;
 
   AddressBook& address_book() override { return *address_book_; }
@@ -22,7 +26,10 @@ class ProcessPool final : public WorkerPool, private Replaceable {
   Status bequeath(const std::string& run) override;
   std::vector<RunProcess> processes() override;
   Replaceable* replaceable() override { return this; }
-  Status look() override { return processes_->look(); }
+  Status look() override;
+  bool others_go_on() const override { return number_ > 0; }
+  std::string meeting() const override { return folder_ ? folder_->path() : meeting_; }
+  void let_go() override;
   Status part() override;
   std::string fate(std::uint32_t seat) override { return processes_->fate(seat); }
 
@@ -36,9 +43,15 @@ class ProcessPool final : public WorkerPool, private Replaceable {
   bool has_ended(std::uint32_t seat) override { return processes_->has_ended(seat); }
   Status restart(std::uint32_t seat, std::uint32_t number) override { return processes_->restart(seat, number); }
   explicit ProcessPool(Session& leader) : leader_(leader) {}
+  void take_up(const std::string& folder, const Posting&);
+  // The seats of the first server group.
+  std::uint32_t first_group() const;
 
   Session& leader_;
-  std::optional<env::TemporaryFolder> folder_;
+  std::optional<env::TemporaryFolder> folder_; // made by this pool
+  std::optional<env::SharedFolder> used_;      // else, with its path
+  std::string meeting_;
+  std::uint32_t number_ = 0; // of this process's group (Admissions); 0: all begin together
   std::optional<FolderAddressBook> address_book_;
   std::optional<WorkerProcesses> processes_; // from seat 1
 };

@@ -38,6 +38,8 @@ class RunEnvironment {
   // The job of the leader's own worker, and the other workers of an attempt with that job.
   virtual config::Job of_leader(config::Job job) { return job; }
   virtual WorkerPool::Maker pool(const config::Job&) = 0;
+  // The same, if other server groups go on without the first one. Requires: members() is null.
+  virtual WorkerPool::Maker pool_among(const config::Job&, const GoingOn&) = 0;
 
   // True: people ask the run to save and end. interrupt() asks so itself.
   virtual const std::atomic<bool>& interrupted() = 0;

@@ -149,34 +149,65 @@ param::StartPoint Training::beginning(const nlohmann::json& state) const {
   return beginning;
 }
 
+// Throws: nlohmann::json::exception.
+Status Training::take(const nlohmann::json& state) {
+  progress_.step = state.at("step");
+  progress_.epoch = state.at("epoch");
+  progress_.seconds = state.at("seconds");
+  progress_.items = state.at("items");
+  saved_ = secured_ = LastTime::at(progress_);
+  if (state.contains("saved")) { // a recovery point is no checkpoint
+    const auto& saved = state.at("saved");
+    saved_ = {saved.at(0), saved.at(1), saved.at(2)};
+  }
+  written_ = saved_.step;
+  evaluations_.read(state);
+  beginning_ = beginning(state);
+  DLHOST_ASSIGN(heads_, ledgers_of(state));
+  const auto data = state.value("data", nlohmann::json::array());
+  if (std::exchange(holds_to_samples_, false)) {
+    DLHOST_TRY(samples_->look());
+    DLHOST_TRY(samples_->compare(data));
+  }
+  beginning_.origins = feeds_->origins(data, progress_.step);
+  if (!feeds_->reads_as(data)) beginning_.steps = steps_of_all(progress_.step);
+  loss_.read(state);
+  if (const auto scale = state.value("loss_scale", nlohmann::json()); scale.is_array())
+    loss_scale_ = {scale.at(0), scale.at(1), scale.at(2)};
+  return {};
+}
+
+Status Training::go_to_position() {
+  program_->resume_at(progress_.step - loss_scale_.skipped); // even if it now computes in another type, without a scale
+  DLHOST_TRY(feeds_->move(beginning_.origins));
+  DLHOST_TRY(feeds_->seek(progress_.step));
+  DLHOST_ASSIGN(rates_, Rates::make(session_, *feeds_)); // anew: the number of steps depends on the feeds' position
+  progress_.total_steps = rates_->total_steps();
+  return {};
+}
+
+// The newest point has the evaluations and the like, which no worker has; they are moved to the step that the group had
+// reached.
+Status Training::rejoin(const std::optional<param::CheckpointFiles>& files) {
+  const param::StartPoint& left = *workers_->left();
+  DLHOST_TRY(feeds_->move(left.origins));
+  try {
+    const nlohmann::json before = files ? files->manifest->at("run").at("training") : state();
+    DLHOST_TRY(take(moved(before, session_.job(), *feeds_, left, {})));
+  } catch (const nlohmann::json::exception& error) {
+    return Status::corrupt(files ? files->folder : session_.job().name,
+                           "/manifest.json: its training state is damaged: ", record::json_fault(error));
+  }
+  ledger_ = left.ledger;
+  ledger_of_ = left.ledger_of;
+  return go_to_position();
+}
+
 Status Training::resume(const param::CheckpointFiles& files, bool rearranged) {
   const auto rule = session_.updater().rule();
   DLHOST_TRY(param::read_checkpoint(files, session_.store(), &rule));
   try {
-    const auto& state = files.manifest->at("run").at("training");
-    progress_.step = state.at("step");
-    progress_.epoch = state.at("epoch");
-    progress_.seconds = state.at("seconds");
-    progress_.items = state.at("items");
-    saved_ = secured_ = LastTime::at(progress_);
-    if (state.contains("saved")) { // a recovery point is no checkpoint
-      const auto& saved = state.at("saved");
-      saved_ = {saved.at(0), saved.at(1), saved.at(2)};
-    }
-    written_ = saved_.step;
-    evaluations_.read(state);
-    beginning_ = beginning(state);
-    DLHOST_ASSIGN(heads_, ledgers_of(state));
-    const auto data = state.value("data", nlohmann::json::array());
-    if (std::exchange(holds_to_samples_, false)) {
-      DLHOST_TRY(samples_->look());
-      DLHOST_TRY(samples_->compare(data));
-    }
-    beginning_.origins = feeds_->origins(data, progress_.step);
-    if (!feeds_->reads_as(data)) beginning_.steps = steps_of_all(progress_.step);
-    loss_.read(state);
-    if (const auto scale = state.value("loss_scale", nlohmann::json()); scale.is_array())
-      loss_scale_ = {scale.at(0), scale.at(1), scale.at(2)};
+    DLHOST_TRY(take(files.manifest->at("run").at("training")));
   } catch (const nlohmann::json::exception& error) {
     return Status::corrupt(files.folder, "/manifest.json: its training state is damaged: ", record::json_fault(error));
   }
@@ -186,12 +217,7 @@ Status Training::resume(const param::CheckpointFiles& files, bool rearranged) {
       session_.host().log().write(LogLevel::warning, fmt::format("{}: this run differs from the one that wrote it: {}",
                                                                  files.folder, difference));
   if (program_->loss_scale()) program_->loss_scale()->restore(loss_scale_);
-  program_->resume_at(progress_.step - loss_scale_.skipped); // even if it now computes in another type, without a scale
-  DLHOST_TRY(feeds_->move(beginning_.origins));
-  DLHOST_TRY(feeds_->seek(progress_.step));
-  DLHOST_ASSIGN(rates_, Rates::make(session_, *feeds_)); // anew: the number of steps depends on the feeds' position
-  progress_.total_steps = rates_->total_steps();
-  return {};
+  return go_to_position();
 }
 
 // Reads the workers' own values, if the checkpoint has those of the same workers. Otherwise they start with the
@@ -283,7 +309,9 @@ Status Training::steps(Outcome& outcome, Observer& observer) {
   before_pause_ = {evaluations_.kept(), saved_};
   if (workers_) DLHOST_TRY(workers_->begin(beginning_, progress_.total_steps));
   if (workers_ && may_replace_)
-    workers_->replace_by({.may = may_replace_, .tell = tell_replaced_, .step = [this] { return progress_.step; }});
+    workers_->replace_by({.may = may_replace_, .tell = tell_replaced_, .step = [this] { return progress_.step; }},
+                         why_replaced_);
+  if (tell_begun_) tell_begun_();
   if (points_ && points_at_once_) DLHOST_TRY(save_to(*points_));
   if (workers_ && !bequeathed_.empty()) DLHOST_TRY(workers_->bequeath(bequeathed_));
   const double before = progress_.seconds;
@@ -345,7 +373,8 @@ Outcome Training::run(Observer& observer) {
   outcome.error = all();
   if (workers_) outcome.error = workers_->explained(std::move(outcome.error));
   lost_ = outcome.error.code() == Code::gone && workers_ && !bequeathed_.empty() && session_.has_lost_device();
-  if (outcome.error.code() == Code::gone && points_ && !lost_) salvage();
+  const bool stays = outcome.error.code() == Code::gone && others_go_on(); // another attempt begins among them
+  if (outcome.error.code() == Code::gone && points_ && !lost_ && !stays) salvage();
   if (!outcome.error.ok()) {
     outcome.ending = Ending::failed;
     outcome.reason = outcome.error.message();
@@ -363,7 +392,8 @@ Outcome Training::run(Observer& observer) {
     outcome.arrivals = workers_->arrivals();
     outcome.encoded = workers_->encoded();
     outcome.factored = workers_->factored();
-    if (outcome.ending != Ending::finished && !lost_) dismiss(); // no process may continue a run that was stopped
+    if (outcome.ending != Ending::finished && !lost_ && !stays)
+      dismiss(); // no process may continue a run that was stopped
   }
   if (program_->loss_scale()) outcome.loss_scale = program_->loss_scale()->state();
   outcome.step_median = pace_.median();

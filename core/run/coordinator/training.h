@@ -74,6 +74,9 @@ class Training {
   // Continues from a checkpoint as if the run had not stopped: params, histories, data position, best validation.
   // `rearranged`: the arrangement of workers has changed on purpose, so no warning about differences is logged.
   Status resume(const param::CheckpointFiles&, bool rearranged = false);
+  // Continues among server groups that went on without the first one: from what this one had learned. `files`: the
+  // newest point, for what no worker has: evaluations, items, losses; none: it was not written yet.
+  Status rejoin(const std::optional<param::CheckpointFiles>& files);
   // Writes checkpoints there. Default: none are written.
   void keep_in(Checkpoints* checkpoints) {
     checkpoints_ = checkpoints;
@@ -102,11 +105,20 @@ class Training {
   }
   // After run(): the heads of the ledgers of all attempts, at the last save or at the end.
   const record::LedgerHeads& heads() const { return heads_; }
-  // With several workers: if the job allows it, lost server groups are replaced while the run continues.
-  void replace_by(std::function<bool(const Status&)> may, std::function<void(const record::Replacement&)> tell) {
+  // With several workers: if the job allows it, lost server groups are replaced while the run continues. `why`: the
+  // first one, because of that, by rejoin().
+  void replace_by(std::function<bool(const Status&)> may, std::function<void(const record::Replacement&)> tell,
+                  std::string why) {
     may_replace_ = std::move(may);
     tell_replaced_ = std::move(tell);
+    why_replaced_ = std::move(why);
   }
+  // Called when all workers have begun.
+  void tell_begun_by(std::function<void()> tell) { tell_begun_ = std::move(tell); }
+  // As Workers' functions of these names.
+  bool others_go_on() { return workers_ && workers_->others_go_on(); }
+  GoingOn going_on() { return workers_ ? workers_->going_on() : GoingOn(); }
+  void let_go() { workers_->let_go(); }
   // If this process dies, another one may continue the run in that folder, once the start is recorded there.
   void bequeath(std::string run) { bequeathed_ = std::move(run); }
   // After run(): true if the device is lost and other processes continue the run when this one has ended.
@@ -131,6 +143,9 @@ class Training {
   const program::Program& program() const { return *program_; }
 
  private:
+  // Takes over all but values from a training state.
+  Status take(const nlohmann::json& state);
+  Status go_to_position();
   Status resume_workers(const param::CheckpointFiles&);
   Result<bool> step(); // false: diverged
   Result<bool> diverged(const Status&);
@@ -175,6 +190,8 @@ class Training {
   bool lost_ = false; // the device is lost
   std::function<bool(const Status&)> may_replace_;
   std::function<void(const record::Replacement&)> tell_replaced_;
+  std::string why_replaced_;
+  std::function<void()> tell_begun_;
   Evaluations evaluations_;
   LossTrend loss_;
   LastTime saved_;   // the last checkpoint

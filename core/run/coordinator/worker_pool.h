@@ -38,6 +38,12 @@ class WorkerPool {
   virtual Replaceable* replaceable() { return nullptr; }
   // The processes of workers from the second on. Empty: they are tasks.
   virtual std::vector<RunProcess> processes() { return {}; }
+  // True: other server groups go on, and the first one begins anew among them (run/recovery/rejoining.h).
+  virtual bool others_go_on() const { return false; }
+  // The folder in which the workers meet. Empty: none can go on without this leader.
+  virtual std::string meeting() const { return {}; }
+  // Leaves the workers to another pool. Nothing else is called after that.
+  virtual void let_go() {}
   // Errors: gone if a worker has ended before the run's end.
   virtual Status look() { return {}; }
   // Waits until all workers have ended. Requires: they were told to end. Errors: a plugin's fault ended one of them.

@@ -13,7 +13,7 @@ Status work(Host& host, const WorkerProcess& process, AddressBook& address_book)
   Status status = follower->run();
   if (!status.ok()) {
     status = std::move(status).at("worker ", process.seat);
-    address_book.fail(status);
+    if (process.leader_is_there().ok()) address_book.fail(status); // else the others see that as well
   }
   for (Follower* outlived : {&*follower, static_cast<Follower*>(nullptr)}) {
     if (!outlived) follower.reset(); // the leader may die over that as well

@@ -56,6 +56,17 @@ Status WorkerProcesses::start(std::uint32_t seat) {
   return {};
 }
 
+void WorkerProcesses::adopt(std::uint32_t seat, int process) {
+  const std::scoped_lock lock(guard_);
+  workers_.push_back({seat, env::Process::adopt(process)});
+}
+
+void WorkerProcesses::let_go() {
+  const std::scoped_lock lock(guard_);
+  for (const Worker& worker : workers_) worker.process->let_go();
+  workers_.clear();
+}
+
 // Moves the old process's output to the log, so that it is not taken for that of the new process.
 Status WorkerProcesses::restart(std::uint32_t seat, std::uint32_t number) {
   const std::scoped_lock lock(guard_);
@@ -80,10 +91,11 @@ void WorkerProcesses::kill(std::uint32_t seat) {
 }
 
 // A worker that has ended will not put its contact into the address book: waiting for it would not end.
-Status WorkerProcesses::look() {
+Status WorkerProcesses::look(std::uint32_t first_seat, std::uint32_t after_last) {
   const std::scoped_lock lock(guard_);
   for (const Worker& worker : workers_)
-    if (worker.process->ended()) return Status::gone("worker ", worker.seat, " is gone: ", fate_of(worker));
+    if (worker.seat >= first_seat && worker.seat < after_last && worker.process->ended())
+      return Status::gone("worker ", worker.seat, " is gone: ", fate_of(worker));
   return {};
 }
 

@@ -1,4 +1,5 @@
-// Worker processes of this machine, `dlhost worker FOLDER SEAT LEADER`, which this process starts and watches.
+// Worker processes of this machine, `dlhost worker FOLDER SEAT LEADER`, which this process starts or adopts, and
+// watches.
 // Thread: any; calls are guarded by a lock.
 #pragma once
 
@@ -21,13 +22,17 @@ class WorkerProcesses {
       : host_(host), registry_(registry), folder_(std::move(folder)) {}
 
   Status start(std::uint32_t seat);
+  // Takes over the process of a seat from a leader that is gone.
+  void adopt(std::uint32_t seat, int process);
+  // Leaves the processes to another leader, or to another attempt of this one.
+  void let_go();
   // Starts a new process for a seat. `number`: of its new group (Admissions). Requires: its process has ended.
   Status restart(std::uint32_t seat, std::uint32_t number);
   bool has_ended(std::uint32_t seat);
   // Kills the process of a seat at once, if it is one of these.
   void kill(std::uint32_t seat);
-  // Errors: gone if a process has ended.
-  Status look();
+  // Errors: gone if a process of these seats has ended.
+  Status look(std::uint32_t first_seat = 0, std::uint32_t after_last = ~std::uint32_t{0});
   // How the process of a seat that others lost ended, with the last lines that it printed. Waits up to five seconds
   // for its end. Empty: it is none of these.
   std::string fate(std::uint32_t seat);

@@ -1,5 +1,6 @@
 #include "run/coordinator/workers.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "plugin/contained.h"
@@ -35,21 +36,66 @@ Status Workers::or_who_died(Status status) {
 
 Status Workers::join() {
   DLHOST_TRY(pool_->start());
+  if (pool_->others_go_on()) {
+    rejoining_.emplace(leader_->host(), *pool_, *leader_);
+    DLHOST_TRY(rejoining_->gather());
+  }
   return or_who_died(leader_->join());
 }
 
-Status Workers::begin(const param::StartPoint& beginning, std::uint64_t until) {
+bool Workers::others_go_on() {
+  if (going_on().meeting.empty()) return false;
+  const auto has_ended = [this](std::uint32_t worker) { return pool_->replaceable()->has_ended(worker); };
+  for (std::uint32_t group = 1; group < leader_->place().server_groups; ++group)
+    if (std::ranges::none_of(leader_->workers_of(group), has_ended) && !leader_->lost_groups().lacks(group))
+      return true;
+  return false;
+}
+
+GoingOn Workers::going_on() {
+  if (!leader_->lost_groups().mends() || !pool_->replaceable() || !(met_ || pool_->others_go_on())) return {};
+  GoingOn going_on{.meeting = pool_->meeting(), .homes = {}, .workers = pool_->processes()};
+  for (std::uint32_t group = 0; group < leader_->place().server_groups; ++group)
+    going_on.homes.push_back(leader_->workers_of(group).front());
+  return going_on;
+}
+
+// A group that has not got its values yet waits for a leader that it will not see again.
+void Workers::let_go() {
+  begun_ = false;
+  for (std::uint32_t group = 1; group < leader_->place().server_groups; ++group)
+    for (const std::uint32_t worker : leader_->workers_of(group))
+      if (leader_->lost_groups().lacks(group)) pool_->address_book().end(worker);
+  pool_->let_go();
+}
+
+// Other groups make steps already if they go on, and this one gets its values from them.
+Status Workers::begin(param::StartPoint beginning, std::uint64_t until) {
   until_ = until == 0 ? ~std::uint64_t{0} : until;
+  if (rejoining_) {
+    beginning.joining = param::Joining{.number = pool_->address_book().admissions()->number()};
+    DLHOST_TRY(pool_->address_book().begin(beginning));
+    begun_ = true;
+    settled_ = false;
+    return or_who_died(leader_->begin(beginning));
+  }
   DLHOST_TRY(leader_->begin(beginning));
   DLHOST_TRY(or_who_died(pool_->address_book().begin(beginning)));
   DLHOST_TRY(or_who_died(leader_->put()));
   begun_ = true; // from here on they wait for one another, and hear when that is over
   DLHOST_TRY(or_who_died(leader_->spread_params()));
-  return or_who_died(pool_->address_book().meet(0, [this] { return leader_->see_what_was_lost(); }));
+  DLHOST_TRY(or_who_died(pool_->address_book().meet(0, [this] { return leader_->see_what_was_lost(); })));
+  met_ = true;
+  return {};
 }
 
-void Workers::replace_by(Replacing::Terms terms) {
+void Workers::replace_by(Replacing::Terms terms, const std::string& why) {
   if (!leader_->lost_groups().mends() || !pool_->replaceable()) return;
+  if (rejoining_) {
+    const record::Replacement told = rejoining_->told(why);
+    tell_replaced(leader_->host(), told, terms.step());
+    terms.tell(told);
+  }
   replacing_.emplace(leader_->host(), *pool_, *leader_, std::move(terms));
   leader_->look_after_lost([this] { return replacing_->look(); });
 }

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "run/coordinator/worker_pool.h"
+#include "run/recovery/leadership.h"
+#include "run/recovery/rejoining.h"
 #include "run/recovery/replacing.h"
 #include "run/session/session.h"
 #include "run/worker/worker.h"
@@ -22,8 +24,19 @@ class Workers {
 
   // Starts the other workers, which make their programs. Requires: the leader's program is made.
   Status join();
-  // Starts training. `until`: the number of steps of the run, 0 if unknown. Requires: the values are in the store.
-  Status begin(const param::StartPoint&, std::uint64_t until);
+  // Starts training. `until`: the number of steps of the run, 0 if unknown. Requires: the values are in the store, but
+  // if others go on.
+  Status begin(param::StartPoint, std::uint64_t until);
+  // Other server groups go on, and this one begins among them: after join(), the point where it begins. Null: all
+  // begin.
+  const param::StartPoint* left() const { return rejoining_ ? &rejoining_->left() : nullptr; }
+  // After an error: whether other server groups go on, so that the first one can begin anew among them.
+  bool others_go_on();
+  // Those that go on if this process dies, or leaves them to another attempt. Empty meeting: none do, as long as
+  // training has not begun.
+  GoingOn going_on();
+  // Leaves the other workers to another attempt. Nothing but the destructor is called after that.
+  void let_go();
   // If this process dies, the others may continue the run in that folder.
   Status bequeath(const std::string& run) { return pool_->bequeath(run); }
   std::vector<RunProcess> processes() { return pool_->processes(); }
@@ -34,8 +47,9 @@ class Workers {
   // The heads of the servers' ledgers at that point.
   const record::LedgerHeads& heads() const { return leader_->heads(); }
 
-  // If the job allows it, server groups that are lost are replaced while the run continues.
-  void replace_by(Replacing::Terms);
+  // If the job allows it, server groups that are lost are replaced while the run continues. `why`: this group begins
+  // anew among others.
+  void replace_by(Replacing::Terms, const std::string& why);
 
   // go() before each step of the leader, gather() after it.
   Status go(std::uint64_t step, double rate);
@@ -67,8 +81,10 @@ class Workers {
 
   std::unique_ptr<WorkerPool> pool_;
   std::unique_ptr<Worker> leader_;
+  std::optional<Rejoining> rejoining_; // set if other groups go on as this one begins
   std::optional<Replacing> replacing_;
   bool begun_ = false;
+  bool met_ = false;        // all have begun together: until then none can go on without another
   bool settled_ = true;     // no worker computes
   std::uint64_t until_ = 0; // number of steps of the run
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,8 +31,21 @@ struct Contact {
   std::string convened;                       // the first worker's device's key, if devices sum gradients
 };
 
+// An answer of a worker that goes on to a new leader (run/recovery/rejoining.h).
+struct Survival {
+  param::StartPoint left;           // the steps of all workers, and what the lost groups below had learned
+  std::vector<std::uint32_t> seen;  // server groups whose memory this worker sees, or saw until they were lost
+  std::vector<std::uint32_t> lost;  // of these
+  std::vector<std::uint64_t> joins; // of each server group, the number of the processes that it has now
+  std::uint64_t times_aligned = 0;  // of the run, so far
+  Nanoseconds leaderless = 0;       // the time that it had no leader
+  std::uint64_t steps_before = 0;   // of this worker, before that
+  bool rests = false;               // it stands still until a leader frees it
+};
+
 // Lets in new processes of a server group that was lost, while the other groups go on (run/recovery/replacing.h). Each
-// such group has a number, from 1 on.
+// such group has a number, from 1 on. If the first group is lost, with the leader, its new processes let themselves in
+// (run/recovery/rejoining.h).
 class Admissions {
  public:
   virtual ~Admissions() = default;
@@ -41,10 +55,24 @@ class Admissions {
   virtual bool has_come(std::uint32_t worker) = 0;
   // All workers that went on reach the new processes.
   virtual Status admit(const param::Joining&) = 0;
+  // The run's leader: the number of the next group of new processes.
+  virtual Result<std::uint32_t> take_number() = 0;
   // The number of this process's group; 0: it began with the run.
   virtual std::uint32_t number() const = 0;
   // Waits until this process's group is admitted.
   virtual Result<param::Joining> admitted() = 0;
+
+  // A new leader, of a group with a number: the contacts of all its workers are there.
+  virtual Status lead() = 0;
+  // The answer of a worker that goes on; empty: there is none yet. It answers again if more groups are lost.
+  virtual Result<std::optional<Survival>> survival(std::uint32_t worker) = 0;
+  // A worker that goes on: the number of the group whose leader leads now; 0: the first leader.
+  virtual Result<std::uint32_t> leads_now() = 0;
+  virtual Status survive(std::uint32_t worker, const Survival&) = 0;
+  // Whether a process leads the run, or prepares to. Errors: all groups begin anew.
+  virtual Result<bool> is_led() = 0;
+  // From now on the process that leads the run counts as this worker's leader.
+  virtual void follow() = 0;
 };
 
 // A call that waits returns when it has what it waits for. Errors: the reason why another worker failed meanwhile.

@@ -36,7 +36,8 @@ Status ClusterPool::prepare() {
   DLHOST_TRY(MeetingFolder::write(leader_.host().disk(), folder_->path(), leader_.job(), posting));
   processes_.emplace(leader_.host(), leader_.registry(), folder_->path());
   address_book_.emplace(
-      leader_.host(), folder_->path(), posting, [this] { return look(); }, [this](std::uint32_t seat) { end(seat); });
+      leader_.host(), folder_->path(), posting,
+      FolderAddressBook::Setup{.look = [this] { return look(); }, .end = [this](std::uint32_t seat) { end(seat); }});
   return {};
 }
 

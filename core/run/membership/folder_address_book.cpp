@@ -5,7 +5,7 @@
 #include "env/hex.h"
 #include "env/json_text.h"
 #include "record/json_fault.h"
-#include "run/recovery/resume_position.h"
+#include "run/membership/start_point_text.h"
 
 namespace dlhost::run {
 namespace {
@@ -15,7 +15,6 @@ constexpr Nanoseconds pause_at_address_book = 1'000'000;
 std::string begin_name_of(std::uint32_t joins) {
   return joins == 0 ? FolderAddressBook::begin_name : concat("begin-", joins, ".json");
 }
-std::string admission_name(std::uint32_t joins) { return concat("admission-", joins, ".json"); }
 
 // Keys are bytes: JSON stores them as hexadecimal text.
 std::vector<std::string> hex(const std::vector<std::string>& keys) {
@@ -35,11 +34,22 @@ std::vector<std::string> all_from_hex(const std::vector<std::string>& texts) {
 
 } // namespace
 
+FolderAddressBook::FolderAddressBook(Host& host, std::string folder, Posting posting, Setup setup)
+    : host_(host), folder_(std::move(folder)), posting_(std::move(posting)), setup_(std::move(setup)),
+      met_(posting_.machines.size()) {
+  if (!setup_.joins) return;
+  admissions_.emplace(host_, folder_,
+                      FolderAdmissions::Setup{.number = *setup_.joins,
+                                              .await = [this](const std::string& name) { return await(name); },
+                                              .is_led = setup_.is_led,
+                                              .follow = setup_.follow});
+}
+
 Result<std::string> FolderAddressBook::await(const std::string& name, const Meanwhile& meanwhile) {
   Disk& disk = host_.disk();
   while (!disk.exists(at(name))) {
     DLHOST_TRY(failure());
-    DLHOST_TRY(look_());
+    DLHOST_TRY(setup_.look());
     if (meanwhile) DLHOST_TRY(meanwhile());
     host_.clock().sleep(pause_at_address_book);
   }
@@ -82,79 +92,27 @@ Result<Contact> FolderAddressBook::contact(std::uint32_t seat) {
 }
 
 Status FolderAddressBook::begin(const param::StartPoint& beginning) {
-  nlohmann::json text{{"version", beginning.version},     {"others", beginning.others},
-                      {"steps", beginning.steps},         {"origins", nlohmann::json::array()},
-                      {"ledger", beginning.ledger},       {"own_values", beginning.own_values},
-                      {"slices", slices_state(beginning)}};
-  const record::LedgerOf& of = beginning.ledger_of;
-  text["ledger_of"] = {of.run, of.arrangement, of.attempt, of.numbers, of.job};
-  for (const auto& origin : beginning.origins) text["origins"].push_back({origin.step, origin.epoch, origin.index});
   const std::uint32_t joins = beginning.joining ? beginning.joining->number : 0;
-  return host_.disk().write_text(at(begin_name_of(joins)), env::json_text(text));
+  return host_.disk().write_text(at(begin_name_of(joins)), env::json_text(json_of(beginning)));
 }
 
 Result<param::StartPoint> FolderAddressBook::begun() {
-  const std::string name = begin_name_of(number());
+  const std::string name = begin_name_of(joins());
   DLHOST_ASSIGN(const auto text, await(name));
   try {
-    const auto said = env::parse_json(text);
-    param::StartPoint beginning{.version = said.at("version"),
-                                .slices = slices_of(said.at("slices")),
-                                .others = said.at("others").get<std::vector<Version>>(),
-                                .steps = said.at("steps").get<std::vector<std::uint64_t>>(),
-                                .origins = {},
-                                .ledger = said.at("ledger"),
-                                .ledger_of = {.run = said.at("ledger_of").at(0),
-                                              .arrangement = said.at("ledger_of").at(1),
-                                              .attempt = said.at("ledger_of").at(2),
-                                              .numbers = said.at("ledger_of").at(3),
-                                              .job = said.at("ledger_of").at(4)},
-                                .own_values = said.at("own_values")};
-    for (const auto& origin : said.at("origins"))
-      beginning.origins.push_back({origin.at(0), origin.at(1), origin.at(2)});
-    return beginning;
+    return start_point_in(env::parse_json(text));
   } catch (const nlohmann::json::exception& error) {
     return Status::corrupt(at(name), " is damaged: ", record::json_fault(error));
   }
 }
 
 Status FolderAddressBook::meet(std::uint32_t seat, const Meanwhile& meanwhile) {
-  if (number() > 0) return {}; // this process joins a running run, whose workers have met
+  if (joins() > 0) return {}; // this process joins a running run, whose workers have met
   const auto name = [&](std::uint32_t who) { return met_name(who, met_[seat]); };
   DLHOST_TRY(host_.disk().write_text(at(name(seat)), "here\n"));
   for (std::uint32_t other = 0; other < workers(); ++other) DLHOST_TRY(await(name(other), meanwhile).status());
   ++met_[seat];
   return {};
-}
-
-// Removes the old contacts of the seats, and the failure that an earlier attempt to join may have reported.
-Status FolderAddressBook::invite(std::span<const std::uint32_t> seats) {
-  Disk& disk = host_.disk();
-  DLHOST_TRY(MeetingFolder::forget_failure(disk, folder_));
-  for (const std::uint32_t seat : seats)
-    if (disk.exists(at(contact_name(seat)))) DLHOST_TRY(disk.remove(at(contact_name(seat))));
-  return {};
-}
-
-bool FolderAddressBook::has_come(std::uint32_t seat) { return host_.disk().exists(at(contact_name(seat))); }
-
-Status FolderAddressBook::admit(const param::Joining& joining) {
-  const nlohmann::json text{{"order", joining.order}, {"times_aligned", joining.times_aligned}, {"lost", joining.lost}};
-  return host_.disk().write_text(at(admission_name(joining.number)), env::json_text(text));
-}
-
-Result<param::Joining> FolderAddressBook::admitted() {
-  const std::string name = admission_name(number());
-  DLHOST_ASSIGN(const auto text, await(name));
-  try {
-    const auto said = env::parse_json(text);
-    return param::Joining{.number = number(),
-                          .order = said.at("order"),
-                          .times_aligned = said.at("times_aligned"),
-                          .lost = said.at("lost").get<std::vector<std::uint32_t>>()};
-  } catch (const nlohmann::json::exception& error) {
-    return Status::corrupt(at(name), " is damaged: ", record::json_fault(error));
-  }
 }
 
 Status FolderAddressBook::failure() { return MeetingFolder::failure(host_.disk(), folder_); }

@@ -1,6 +1,8 @@
 #include "run/membership/meeting_folder.h"
 
 #include <algorithm>
+#include <charconv>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -14,6 +16,7 @@ namespace {
 std::string posting_in(const std::string& folder) { return folder + "/posting.json"; }
 std::string will_in(const std::string& folder) { return folder + "/will"; }
 std::string failure_in(const std::string& folder) { return folder + "/failed.json"; }
+std::string given_up_in(const std::string& folder) { return folder + "/given-up"; }
 
 } // namespace
 
@@ -78,6 +81,28 @@ void MeetingFolder::fail(Disk& disk, const std::string& folder, const Status& st
 
 Status MeetingFolder::forget_failure(Disk& disk, const std::string& folder) {
   return disk.exists(failure_in(folder)) ? disk.remove(failure_in(folder)) : Status();
+}
+
+void MeetingFolder::give_up(Disk& disk, const std::string& folder) {
+  disk.write_text(given_up_in(folder), "").ignore("whoever waits for a leader there does not wait for ever");
+}
+
+bool MeetingFolder::is_given_up(Disk& disk, const std::string& folder) { return disk.exists(given_up_in(folder)); }
+
+// Each number that was taken is a file.
+Result<std::uint32_t> MeetingFolder::take_number(Disk& disk, const std::string& folder) {
+  constexpr std::string_view prefix = "number-";
+  DLHOST_ASSIGN(const auto entries, disk.list(folder));
+  std::uint32_t last = 0;
+  for (const auto& entry : entries) {
+    std::uint32_t number = 0;
+    const std::string_view name = entry.name;
+    if (!name.starts_with(prefix)) continue;
+    std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number);
+    last = std::max(last, number);
+  }
+  DLHOST_TRY(disk.write_text(concat(folder, "/", prefix, last + 1), ""));
+  return last + 1;
 }
 
 Status MeetingFolder::bequeath(Disk& disk, const std::string& folder, const std::string& run) {

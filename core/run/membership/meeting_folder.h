@@ -31,6 +31,11 @@ class MeetingFolder {
   static Status failure(Disk&, const std::string& folder);
   static void fail(Disk&, const std::string& folder, const Status&);
   static Status forget_failure(Disk&, const std::string& folder);
+  // All workers begin anew elsewhere: those that went on without the first server group end.
+  static void give_up(Disk&, const std::string& folder);
+  static bool is_given_up(Disk&, const std::string& folder);
+  // Takes the next number for processes that join the run (Admissions). Only the leader takes numbers.
+  static Result<std::uint32_t> take_number(Disk&, const std::string& folder);
 
   // Should the leader be killed, workers may continue the run in that folder. Errors: not_found: they may not.
   static Status bequeath(Disk&, const std::string& folder, const std::string& run);

@@ -96,6 +96,14 @@ Status RunMemory::see(std::uint32_t worker, const Contact& contact) {
   return {};
 }
 
+Status RunMemory::stand_in_for(std::uint32_t worker) {
+  Seen& seen = all_[worker];
+  DLHOST_ASSIGN(seen.board, post_->allocate(places_->bytes));
+  seen.bytes = seen.board.bytes();
+  new (seen.bytes.data() + places_->vitals) Vitals;
+  return {};
+}
+
 Status RunMemory::see_masters_of(std::uint32_t server_group, AddressBook& address_book) {
   const auto maker = map_.first_on(map_.machine_of(number_), server_group);
   OtherMasters& other = this->other(server_group);
@@ -141,6 +149,12 @@ param::Masters& RunMemory::masters() const { return lent_->masters; }
 const param::Masters& RunMemory::masters_of(std::uint32_t server_group) const {
   if (server_group == own_group_) return masters();
   return other_masters_[server_group - (server_group > own_group_ ? 1 : 0)].masters;
+}
+
+bool RunMemory::sees_masters_of(std::uint32_t server_group) const {
+  if (server_group == own_group_) return true;
+  const OtherMasters& other = other_masters_[server_group - (server_group > own_group_ ? 1 : 0)];
+  return other.region || other.board.made();
 }
 
 Vitals& RunMemory::vitals(std::uint32_t worker) const {

@@ -36,6 +36,8 @@ class RunMemory {
   Status open(param::Post&, AddressBook&, Contact&);
   // Sees another worker's memory.
   Status see(std::uint32_t worker, const Contact&);
+  // Memory of this process alone stands for that of a worker that was lost before this one came.
+  Status stand_in_for(std::uint32_t worker);
   // Finds the mirrors that workers of other machines have of masters. Requires: see() of all.
   Status find_mirrors(AddressBook&);
   // All server groups begin with the first one's values; with its histories too, unless a checkpoint brought those of
@@ -62,6 +64,8 @@ class RunMemory {
 
   param::Masters& masters() const;
   const param::Masters& masters_of(std::uint32_t server_group) const;
+  // False: the group was lost before this worker came.
+  bool sees_masters_of(std::uint32_t server_group) const;
   // This worker made the masters of its server group for its machine.
   bool made_masters() const { return masters_board_.made(); }
 

@@ -27,9 +27,13 @@ Status Attempts::end_where_whole(const Status& lost) {
 
 Status Attempts::again(const Status& why) {
   DLHOST_ASSIGN(auto point, newest_point());
-  host_.log().write(LogLevel::warning,
-                    concat(why.message(), "; the run goes on at step ", point ? Checkpoints::step_of(*point) : 0));
+  host_.log().write(LogLevel::warning, concat(why.message(), "; ", how_it_goes_on(point)));
+  why_again_ = why.message();
   return attempt(std::move(point));
+}
+
+std::string Attempts::how_it_goes_on(const Point& point) const {
+  return concat("the run goes on at step ", point ? Checkpoints::step_of(*point) : 0);
 }
 
 Result<Attempts::Point> Attempts::newest_in(const std::vector<std::string>& folders) const {

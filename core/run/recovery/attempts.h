@@ -30,6 +30,8 @@ class Attempts {
   virtual bool may_go_on() const { return true; }
   // True if the run was asked to save and end.
   virtual bool is_to_end() const { return false; }
+  // Describes the next attempt, for the log.
+  virtual std::string how_it_goes_on(const Point&) const;
   // Ends the run at its newest whole point: it was asked to end, and a process died before all was saved.
   virtual Status end_at(const Point&, const Status& lost) = 0;
 
@@ -42,6 +44,7 @@ class Attempts {
 
   Recovery recovery_;
   std::uint64_t steps_ = 0; // done at the end of the last attempt
+  std::string why_again_;   // the end of the attempt before
   bool stands_ = false;     // the last attempt ended because of a new topology
 
  private:

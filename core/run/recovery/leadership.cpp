@@ -1,5 +1,7 @@
 #include "run/recovery/leadership.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "env/file_lock.h"
@@ -13,7 +15,32 @@ namespace {
 std::string lock_of(const std::string& run) { return concat(run, "/", Leadership::file_name); }
 std::string words_of(const std::string& run) { return lock_of(run) + ".json"; }
 
+nlohmann::json json_of(const std::vector<RunProcess>& processes) {
+  nlohmann::json text = nlohmann::json::array();
+  for (const RunProcess& one : processes) text.push_back({{"host", one.host}, {"process", one.process}});
+  return text;
+}
+
+std::vector<RunProcess> processes_in(const nlohmann::json& text) {
+  std::vector<RunProcess> processes;
+  for (const auto& one : text) processes.push_back({one.at("host"), one.at("process")});
+  return processes;
+}
+
 } // namespace
+
+bool GoingOn::any(env::Processes& processes) const {
+  const auto runs = [&](const RunProcess& worker) { // this process may have been one of them
+    return worker.process != processes.own() && processes.runs(worker.process);
+  };
+  if (meeting.empty() || homes.empty()) return false;
+  for (std::size_t group = 1; group < homes.size(); ++group) {
+    const std::size_t first = homes[group] - 1, last = group + 1 < homes.size() ? homes[group + 1] - 1 : workers.size();
+    if (first < last && last <= workers.size() && std::all_of(&workers[first], workers.data() + last, runs))
+      return true;
+  }
+  return false;
+}
 
 Result<Leadership> Leadership::take(Disk& disk, env::Processes& processes, const std::string& run,
                                     const std::string& host, const std::string& membership,
@@ -25,8 +52,10 @@ Result<Leadership> Leadership::take(Disk& disk, env::Processes& processes, const
     const bool is_said = !membership.empty() || !leader.ok();
     Leadership leadership(disk, run, std::move(lock), env::to_text(env::draw_secret()),
                           is_said ? membership : leader->membership);
-    DLHOST_TRY(leadership.tell(
-        {.host = host, .process = processes.own(), .past = leader.ok() ? leader->past : Recovery::Past()}));
+    DLHOST_TRY(leadership.tell({.host = host,
+                                .process = processes.own(),
+                                .past = leader.ok() ? leader->past : Recovery::Past(),
+                                .going_on = leader.ok() ? leader->going_on : GoingOn()}));
     return leadership;
   }
   return Status::exists("the run in ", run, " goes on: process ", leader.ok() ? leader->process : 0, " of ",
@@ -51,16 +80,18 @@ Result<Leadership> Leadership::await(Host& host, env::Processes& processes, cons
 }
 
 Status Leadership::tell(const Leader& leader) {
-  nlohmann::json text{{"host", leader.host},
-                      {"process", leader.process},
-                      {"workers", nlohmann::json::array()},
-                      {"recoveries", leader.past.times},
-                      {"tries", leader.past.tries},
-                      {"furthest", leader.past.furthest},
-                      {"mark", mark_},
-                      {"membership", membership_}};
-  for (const RunProcess& worker : leader.workers)
-    text["workers"].push_back({{"host", worker.host}, {"process", worker.process}});
+  const nlohmann::json text{{"host", leader.host},
+                            {"process", leader.process},
+                            {"recoveries", leader.past.times},
+                            {"tries", leader.past.tries},
+                            {"furthest", leader.past.furthest},
+                            {"mark", mark_},
+                            {"membership", membership_},
+                            {"workers", json_of(leader.workers)},
+                            {"going_on",
+                             {{"meeting", leader.going_on.meeting},
+                              {"homes", leader.going_on.homes},
+                              {"workers", json_of(leader.going_on.workers)}}}};
   return disk_->write_text(words_of(run_), env::json_text(text) + "\n");
 }
 
@@ -72,10 +103,14 @@ Result<Leader> Leadership::told(Disk& disk, const std::string& run) {
     const auto said = env::parse_json(text);
     Leader leader{.host = said.at("host"),
                   .process = said.at("process"),
+                  .workers = processes_in(said.at("workers")),
                   .past = {.times = said.at("recoveries"), .tries = said.at("tries"), .furthest = said.at("furthest")},
                   .mark = said.at("mark"),
                   .membership = said.at("membership")};
-    for (const auto& worker : said.at("workers")) leader.workers.push_back({worker.at("host"), worker.at("process")});
+    const auto& going_on = said.at("going_on");
+    leader.going_on = {.meeting = going_on.at("meeting"),
+                       .homes = going_on.at("homes").get<std::vector<std::uint32_t>>(),
+                       .workers = processes_in(going_on.at("workers"))};
     return leader;
   } catch (const nlohmann::json::exception& error) {
     return Status::corrupt(path, " is damaged: ", record::json_fault(error));

@@ -18,6 +18,15 @@
 
 namespace dlhost::run {
 
+// Server groups that go on if the first one is lost, with the leader (rejoining.h).
+struct GoingOn {
+  std::string meeting;              // the folder in which all workers meet; empty: all begin anew
+  std::vector<std::uint32_t> homes; // the first worker of each server group
+  std::vector<RunProcess> workers;  // from the second worker on
+  // A group but the first has all its processes.
+  bool any(env::Processes&) const;
+};
+
 struct Leader {
   std::string host = {}; // the run's name of its machine; empty: no leader
   int process = 0;
@@ -25,6 +34,7 @@ struct Leader {
   Recovery::Past past;
   std::string mark = {};
   std::string membership = {}; // empty: no members of other processes
+  GoingOn going_on = {};       // a leader without workers keeps those of the leader before it
 };
 
 class Leadership {

@@ -9,6 +9,15 @@
 
 namespace dlhost::run {
 
+void tell_replaced(Host& host, const record::Replacement& told, std::uint64_t step) {
+  host.log().write(
+      LogLevel::warning,
+      fmt::format("worker{} {} {} replaced after {:.2f} s, at step {}; the others made {} steps meanwhile, "
+                  "and stood still for {:.2g} s because of it",
+                  told.workers.size() == 1 ? "" : "s", fmt::join(told.workers, ", "),
+                  told.workers.size() == 1 ? "is" : "are", told.seconds, step, told.others_made, told.others_stood));
+}
+
 Status Replacing::look() {
   if (lost_.empty() && !leader_.lost_groups().any()) return {};
   find_lost();
@@ -83,7 +92,7 @@ Status Replacing::restart(Lost& lost) {
   const Status why = Status::gone(lost.told.why);
   if (!terms_.may(why)) return why;
   leader_.lost_groups().give_up_admission();
-  lost.number = ++numbers_;
+  DLHOST_ASSIGN(lost.number, pool_.address_book().admissions()->take_number());
   lost.stage = Stage::coming;
   lost.started = host_.clock().now();
   param::StartPoint beginning = leader_.lost_groups().left_by(lost.group);
@@ -103,12 +112,7 @@ Status Replacing::release(Lost& lost) {
     if (std::ranges::find(told.workers, seat) == told.workers.end())
       told.others_made += made[seat] - std::min(made[seat], lost.made[seat]);
   told.others_stood = static_cast<double>(leader_.take_stood_still()) * 1e-9;
-  host_.log().write(LogLevel::warning,
-                    fmt::format("worker{} {} {} replaced after {:.2f} s, at step {}; the others made {} steps "
-                                "meanwhile, and stood still for {:.2g} s because of it",
-                                told.workers.size() == 1 ? "" : "s", fmt::join(told.workers, ", "),
-                                told.workers.size() == 1 ? "is" : "are", told.seconds, terms_.step(), told.others_made,
-                                told.others_stood));
+  tell_replaced(host_, told, terms_.step());
   terms_.tell(told);
   return {};
 }

@@ -22,6 +22,9 @@
 
 namespace dlhost::run {
 
+// Tells people of it. `step`: the leader's present step.
+void tell_replaced(Host&, const record::Replacement&, std::uint64_t step);
+
 class Replacing {
  public:
   struct Terms {
@@ -56,7 +59,6 @@ class Replacing {
   Worker& leader_;
   const Terms terms_;
   std::vector<Lost> lost_;
-  std::uint32_t numbers_ = 0; // the last number given to a restarted group
 };
 
 } // namespace dlhost::run

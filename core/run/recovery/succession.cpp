@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "record/summary.h"
+#include "run/membership/meeting_folder.h"
 
 namespace dlhost::run {
 
@@ -45,10 +46,17 @@ Result<std::optional<Leadership>> succeed(Host& host, env::Processes& processes,
   return Status::timeout("the run in ", run, " has a new leader, which has not started yet");
 }
 
+int leader_of(Disk& disk, env::Processes& processes, const std::string& meeting) {
+  const auto run = MeetingFolder::bequeathed(disk, meeting);
+  if (!run.ok()) return 0;
+  const auto leader = Leadership::told(disk, *run);
+  return leader.ok() && processes.runs(leader->process) ? leader->process : 0;
+}
+
 void let_workers_go_first(Host& host, env::Processes& processes, const std::string& run, int dead) {
   constexpr Nanoseconds pause = 10'000'000, longest = 10'000'000'000;
   const auto before = Leadership::told(host.disk(), run);
-  if (!before.ok()) return;
+  if (!before.ok() || before->going_on.any(processes)) return;
   Clock& clock = host.clock();
   const auto lives = [&](const RunProcess& worker) { return processes.runs(worker.process); };
   for (const Nanoseconds end = clock.now() + longest; clock.now() < end; clock.sleep(pause)) {

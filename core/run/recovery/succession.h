@@ -28,8 +28,12 @@ Result<bool> permit_takeover(Disk&, const std::string& run);
 Result<std::optional<Leadership>> succeed(Host&, env::Processes&, const std::string& run, const std::string& machine,
                                           int dead, const std::function<Status()>& get_standby);
 
-// For the standby: waits for the dead leader's workers to end. They may hold values that servers made since the last
-// recovery point, and take over first. The lock does not help here: the dead leader may not have released it yet.
+// The process that leads the run whose workers meet in that folder, or prepares to. 0: none does.
+int leader_of(Disk&, env::Processes&, const std::string& meeting);
+
+// For the standby: waits for the dead leader's workers to end, unless server groups go on without it. They may hold
+// values that servers made since the last recovery point, and take over first. The lock does not help here: the dead
+// leader may not have released it yet.
 void let_workers_go_first(Host&, env::Processes&, const std::string& run, int dead);
 
 } // namespace dlhost::run

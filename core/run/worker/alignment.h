@@ -18,6 +18,8 @@ class Alignment {
   Status align();
   Status hear_aligned(std::uint32_t from, const param::to_worker::Aligned&);
   std::uint64_t times() const { return times_; } // so far
+  // A new leader: other leaders have aligned the slices so often before.
+  void begin_after(std::uint64_t times) { times_ = times; }
   // How long the others stood still, since the last call, because a group was lost meanwhile.
   Nanoseconds take_stood_still() { return std::exchange(stood_still_, 0); }
 

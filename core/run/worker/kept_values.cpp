@@ -70,8 +70,10 @@ std::vector<param::TensorPlace> KeptValues::by_servers(std::uint32_t server_grou
   return kept;
 }
 
-// If versions outlive their servers there are several histories, and each server has published which is its newest.
+// If versions outlive their servers there are several histories, and each server has published which is its newest. A
+// group that was lost before this worker came will begin with this one's histories.
 std::span<std::byte> KeptValues::newest_history(std::uint32_t server_group, std::size_t param, std::size_t slot) {
+  if (!ends_.memory.sees_masters_of(server_group)) server_group = ends_.layout.place.server_group;
   const param::Masters& masters = ends_.memory.masters_of(server_group);
   return gathered_.whole(ends_.slices(), param, [&](const param::Slice& slice) {
     std::size_t newest = 0;

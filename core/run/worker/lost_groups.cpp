@@ -26,6 +26,7 @@ Status LostGroups::find_joining() {
   Admissions* admissions = ends_.address_book.admissions();
   if (!admissions || admissions->number() == 0) return {};
   DLHOST_ASSIGN(joining_, admissions->admitted());
+  if (number_ == 0) await_own_group();
   for (const std::uint32_t group : joining_->lost)
     for (const std::uint32_t worker : map_.workers_of(group)) lost_[worker] = true;
   return {};
@@ -35,30 +36,30 @@ Status LostGroups::reach_earlier(std::uint32_t worker, const Contact& contact) {
   reach_or_lose(worker, contact);
   if (!lost_[worker]) return {};
   const std::uint32_t group = map_.server_group_of(worker);
-  if (group == 0) return Status::gone("worker ", worker, " is gone");
+  if (group == 0 || number_ == 0) return Status::gone("worker ", worker, " is gone"); // a leader asks again who goes on
   joining_->lost.push_back(group);
   return {};
 }
 
-// The leader's group cannot be lost: it has the state that the run continues with. A worker needs servers of its group.
+// A worker needs the servers of its group. A group without values needs the first one.
 Result<bool> LostGroups::lose(std::uint32_t worker) {
   const std::uint32_t group = map_.server_group_of(worker);
-  if (!mends_ || !may_lose_ || group == 0 || group == own_group_) return false;
+  if (!mends_ || !may_lose_ || group == own_group_ || (group == 0 && !has_values_)) return false;
   if (lost_[worker]) return true;
   lost_[worker] = true;
   ++count_;
   if (ends_.shard && worker == map_.home_of(group) + ends_.layout.server()) DLHOST_TRY(ends_.shard->lose(group));
-  if (number_ > 0) DLHOST_TRY(ends_.send(0, to_worker::Lost{.worker = worker, .join = joins_[group]}));
+  if (number_ > 0 && worker > 0) DLHOST_TRY(ends_.send(0, to_worker::Lost{.worker = worker, .join = joins_[group]}));
   return true;
 }
 
 // The lost worker may be out of reach for the sender only. A message about processes that were replaced since is old.
 Status LostGroups::hear_lost(std::uint32_t from, const to_worker::Lost& lost) {
   const std::uint32_t worker = lost.worker;
-  const std::uint32_t group = worker < map_.workers() ? map_.server_group_of(worker) : 0;
-  if (!mends_ || number_ > 0 || group == 0)
+  if (!mends_ || number_ > 0 || worker == 0 || worker >= map_.workers())
     return Status::corrupt("worker ", from, " reports worker ", worker,
-                           " as lost, but that worker's group cannot be lost, or the report is not for this worker");
+                           " as lost, but that worker cannot be lost, or the report is not for this worker");
+  const std::uint32_t group = map_.server_group_of(worker);
   if (lost.join == joins_[group] && !lost_[worker]) ends_.address_book.end(worker);
   return {};
 }
@@ -99,8 +100,8 @@ void LostGroups::count_left(std::uint32_t server_group, param::StartPoint& at) c
     const param::SurvivingVersions published = ends_.memory.published_of(server_group, slice);
     const bool told = published.has(slice.id);
     auto& there = at.slices[slice.id];
-    there.others[server_group - 1] =
-        told ? published.newest(slice.id).version : begun.version_of(slice.id, server_group);
+    Version& version = server_group == 0 ? there.version : there.others[server_group - 1];
+    version = told ? published.newest(slice.id).version : begun.version_of(slice.id, server_group);
     for (const std::uint32_t worker : workers) {
       there.steps[worker] =
           told ? published.newest(slice.id).applied[worker - workers.front()] : begun.steps_of(slice.id)[worker];
@@ -109,20 +110,55 @@ void LostGroups::count_left(std::uint32_t server_group, param::StartPoint& at) c
   }
 }
 
-param::StartPoint LostGroups::left_by(std::uint32_t server_group) const {
-  const param::StartPoint& begun = ends_.steps.begun;
-  param::StartPoint left{.others = std::vector<Version>(map_.server_groups() - 1),
-                         .steps = std::vector<std::uint64_t>(map_.workers()),
-                         .origins = begun.origins,
-                         .ledger = begun.ledger,
-                         .ledger_of = begun.ledger_of};
-  for (std::uint32_t worker = 0; worker < map_.workers(); ++worker)
-    left.steps[worker] =
-        std::max(begun.steps[worker], ends_.memory.vitals(worker).steps.load(std::memory_order_acquire));
+// Of a worker whose memory this one never saw, it knows only where it began.
+std::uint64_t LostGroups::steps_of(std::uint32_t worker) const {
+  const std::uint64_t begun = ends_.steps.begun.steps[worker];
+  if (ends_.memory.of(worker).empty()) return begun;
+  return std::max(begun, ends_.memory.vitals(worker).steps.load(std::memory_order_acquire));
+}
+
+param::StartPoint LostGroups::left() const {
+  param::StartPoint left = ends_.steps.begun;
+  left.own_values = false;
+  left.joining.reset();
+  for (std::uint32_t worker = 0; worker < map_.workers(); ++worker) left.steps[worker] = steps_of(worker);
   left.tell_each(ends_.slices().size());
+  return left;
+}
+
+param::StartPoint LostGroups::left_by(std::uint32_t server_group) const {
+  param::StartPoint left = this->left();
   count_left(server_group, left);
   left.sum_up();
   return left;
+}
+
+bool LostGroups::sees(std::uint32_t server_group) const {
+  return std::ranges::none_of(map_.workers_of(server_group),
+                              [this](std::uint32_t worker) { return ends_.memory.of(worker).empty(); });
+}
+
+Survival LostGroups::survival() const {
+  Survival survival{.left = left(), .joins = joins_};
+  for (std::uint32_t group = 0; group < map_.server_groups(); ++group)
+    if (group != own_group_ && sees(group)) survival.seen.push_back(group);
+  add_lost(survival);
+  return survival;
+}
+
+void LostGroups::add_lost(Survival& survival) const {
+  for (const std::uint32_t group : survival.seen) {
+    if (!has(group) || std::ranges::find(survival.lost, group) != survival.lost.end()) continue;
+    survival.lost.push_back(group);
+    count_left(group, survival.left);
+  }
+}
+
+Status LostGroups::tell_lost() const {
+  for (std::uint32_t worker = 0; worker < map_.workers(); ++worker)
+    if (lost_[worker])
+      DLHOST_TRY(ends_.send(0, to_worker::Lost{.worker = worker, .join = joins_[map_.server_group_of(worker)]}));
+  return {};
 }
 
 void LostGroups::count_in(param::StartPoint& reached) const {
@@ -131,11 +167,6 @@ void LostGroups::count_in(param::StartPoint& reached) const {
 }
 
 Status LostGroups::admit(std::uint32_t server_group, param::Joining joining) {
-  // If the group is lost before it has told anything, its next processes go on from where these did.
-  param::StartPoint begun = ends_.steps.begun;
-  begun.tell_each(ends_.slices().size());
-  count_left(server_group, begun);
-  ends_.steps.begun = std::move(begun);
   admission_ =
       Admission{.server_group = server_group, .joining = joining, .reached = std::vector<bool>(map_.workers())};
   admission_->joining.order = ++admissions_;
@@ -178,22 +209,41 @@ Status LostGroups::hear_join(std::uint32_t from, const to_worker::Join& join) {
   if (!mends_ || from != param::leading_seat || group == 0 || group >= map_.server_groups() || group == own_group_)
     return Status::corrupt("worker ", from, " says that server group ", group,
                            " joins the run; only the leader says that, and of groups other than its own and this one");
-  DLHOST_TRY(lose_group(group));
-  joins_[group] = join.number;
+  std::vector<Contact> contacts;
   for (const std::uint32_t worker : map_.workers_of(group)) {
-    DLHOST_ASSIGN(const Contact contact, ends_.address_book.contact(worker));
-    reach_or_lose(worker, contact);
+    DLHOST_ASSIGN(contacts.emplace_back(), ends_.address_book.contact(worker));
+  }
+  DLHOST_TRY(take_in(group, join.number, join.order, contacts));
+  return number_ == 0 ? Status() : ends_.send(0, to_worker::Joined{.number = join.number});
+}
+
+// If the group is lost before it has told anything, its next processes go on from where these do.
+void LostGroups::begin_where_left(std::uint32_t server_group) {
+  if (!sees(server_group)) return;
+  param::StartPoint begun = ends_.steps.begun;
+  begun.tell_each(ends_.slices().size());
+  count_left(server_group, begun);
+  ends_.steps.begun = std::move(begun);
+}
+
+Status LostGroups::take_in(std::uint32_t group, std::uint64_t number, std::uint32_t order,
+                           std::span<const Contact> contacts) {
+  DLHOST_TRY(lose_group(group));
+  begin_where_left(group);
+  joins_[group] = number;
+  const std::uint32_t home = map_.home_of(group), counterpart = home + number_ - map_.home_of(own_group_);
+  for (std::size_t which = 0; which < contacts.size(); ++which) {
+    const auto worker = home + static_cast<std::uint32_t>(which);
+    reach_or_lose(worker, contacts[which]);
     on_replaced(worker);
   }
-  const std::uint32_t home = map_.home_of(group), counterpart = home + number_ - map_.home_of(own_group_);
   const bool sees_masters = number_ == 0 || ends_.layout.exchange.versions_outlive;
   if (!has(group) && sees_masters && !ends_.memory.see_masters_of(group, ends_.address_book).ok()) {
     lost_[home] = true;
     ends_.post->forget(home);
   }
-  if (ends_.shard && !lost_[counterpart])
-    DLHOST_TRY(ends_.shard->replace(group, ends_.memory.of(counterpart), join.order));
-  return number_ == 0 ? Status() : ends_.send(0, to_worker::Joined{.number = join.number});
+  if (ends_.shard && !lost_[counterpart]) DLHOST_TRY(ends_.shard->replace(group, ends_.memory.of(counterpart), order));
+  return {};
 }
 
 // Messages about an admission that was given up may still come.
@@ -231,6 +281,12 @@ Status LostGroups::release(std::optional<std::uint64_t> until) {
   return {};
 }
 
+void LostGroups::await_own_group() {
+  admissions_ = joining_->order;
+  admission_ =
+      Admission{.server_group = own_group_, .joining = *joining_, .reached = std::vector<bool>(map_.workers(), true)};
+}
+
 std::vector<std::uint64_t> LostGroups::steps_shown() const {
   std::vector<std::uint64_t> steps;
   for (std::uint32_t worker = 0; worker < map_.workers(); ++worker)
@@ -238,12 +294,19 @@ std::vector<std::uint64_t> LostGroups::steps_shown() const {
   return steps;
 }
 
+std::uint32_t LostGroups::first_that_goes_on() const {
+  std::uint32_t group = own_group_ == 0 ? 1 : 0;
+  while (group + 1 < map_.server_groups() && (group == own_group_ || has(group))) ++group;
+  return group;
+}
+
 Status LostGroups::bring_values() {
-  DLHOST_ASSIGN(const Contact first, ends_.address_book.contact(0));
-  DLHOST_ASSIGN(const auto region, ends_.post->map(0, first.masters));
+  const std::uint32_t group = first_that_goes_on(), home = map_.home_of(group);
+  DLHOST_ASSIGN(const Contact first, ends_.address_book.contact(home));
+  DLHOST_ASSIGN(const auto region, ends_.post->map(home, first.masters));
   param::Masters theirs = ends_.layout.table.masters(ends_.session.store());
   if (region->bytes().size() < theirs.bytes())
-    return Status::internal("worker 0 has a net of other params than worker ", number_);
+    return Status::internal("worker ", home, " has a net of other params than worker ", number_);
   theirs.lie_at(region->bytes(), false);
   const auto copy = [](std::span<const std::byte> from, std::span<std::byte> to) {
     std::ranges::copy(from, to.begin());
@@ -262,12 +325,14 @@ Status LostGroups::bring_values() {
     const std::size_t begun = param::GroupSync::begun_row(*ends_.layout.plugins.sync().plugin);
     bring(theirs.shared(slice.param, begun), own.shared(slice.param, begun));
     const std::size_t newest =
-        ends_.layout.exchange.versions_outlive ? ends_.memory.published_of(0, slice).newest(slice.id).history : 0;
+        ends_.layout.exchange.versions_outlive ? ends_.memory.published_of(group, slice).newest(slice.id).history : 0;
     for (std::size_t slot = 0; slot < params[slice.param]->slots; ++slot)
       bring(theirs.history(slice.param, slot, newest), own.history(slice.param, slot, 0));
   }
   for (std::size_t place = 0; place < ends_.memory.places().states.size(); ++place)
-    std::ranges::copy(ends_.memory.state_of(0, place), ends_.memory.state_of(number_, place).begin());
+    for (std::uint32_t worker = 0; worker < map_.workers(); ++worker)
+      if (worker == number_ || (number_ == 0 && lost_[worker]))
+        std::ranges::copy(ends_.memory.state_of(home, place), ends_.memory.state_of(worker, place).begin());
   return {};
 }
 

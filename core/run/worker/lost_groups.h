@@ -1,10 +1,12 @@
 // Server groups that are lost while the others go on (docs/decisions/losses.md): which workers are lost, as one worker
-// knows it, and how the processes that replace them come in. The leader's side: run/recovery/replacing.h.
+// knows it, and how the processes that replace them come in. The leader's side: run/recovery/replacing.h. If the first
+// group is lost, with the leader: lost_leader.h and run/recovery/rejoining.h.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "run/worker/worker_ends.h"
@@ -31,18 +33,33 @@ class LostGroups {
   const std::optional<param::Joining>& joining() const { return joining_; }
   // Learns from the address book whether this worker's group joins.
   Status find_joining();
-  // Reaches a worker that had begun before this one's group. Errors: it is gone, and it is of the leader's group.
+  // Reaches a worker that had begun before this one's group. Errors: it is gone, and this worker or that one is of the
+  // leader's group.
   Status reach_earlier(std::uint32_t worker, const Contact&);
-  // Takes over what the servers do not bring: first values, frozen params, the first group's histories, running state.
+  // Takes over what the servers do not bring, from the first group that goes on: first values, frozen params, histories
+  // and running state.
   Status bring_values();
   // All have begun: from now on groups can be lost.
   void begin() { may_lose_ = true; }
+  // This worker's group has its values: from now on it goes on without the first group as well.
+  void have_values() { has_values_ = true; }
 
   // A worker is gone. False: the run does not go on without it.
   Result<bool> lose(std::uint32_t worker);
   Status hear_lost(std::uint32_t from, const param::to_worker::Lost&);
   Status hear_join(std::uint32_t from, const param::to_worker::Join&);
   Status hear_joined(std::uint32_t from, const param::to_worker::Joined&);
+  // Connects to a group's new processes. `contacts`: of its workers.
+  Status take_in(std::uint32_t server_group, std::uint64_t number, std::uint32_t order,
+                 std::span<const Contact> contacts);
+  // The number of a group's present processes.
+  std::uint64_t number_of(std::uint32_t server_group) const { return joins_[server_group]; }
+  // What this worker tells a new leader: where the run is, and what the lost groups had learned.
+  Survival survival() const;
+  // Adds what other groups had learned that were lost since.
+  void add_lost(Survival&) const;
+  // Tells the leader which workers are lost.
+  Status tell_lost() const;
 
   // Writes what a lost group had learned of a slice; returns the version that has it. Empty: its server had not begun.
   std::optional<Version> learned_by(std::uint32_t server_group, const param::Slice&, std::span<float> learned) const;
@@ -50,7 +67,9 @@ class LostGroups {
   void count_in(param::StartPoint&) const;
 
   // The leader's.
-  // Where the processes that replace a group begin: with what the group had learned, as others may have heard it.
+  // A new leader's, from the survivals: the numbers of the groups' processes.
+  void take_numbers(std::vector<std::uint64_t> joins) { joins_ = std::move(joins); }
+  // The point where processes that replace a group begin: with all that others may have heard of the group.
   param::StartPoint left_by(std::uint32_t server_group) const;
   bool admits() const { return admission_.has_value(); }
   // New processes of the group may start: all have read the contacts of the group that was admitted last.
@@ -77,8 +96,16 @@ class LostGroups {
     std::vector<bool> reached; // of each worker: it reaches the new processes
     std::uint32_t joined = 0;  // servers of the group
   };
+  // The leader's own group joins: it counts the servers that have their values.
+  void await_own_group();
+  // This worker sees what the group's servers published, or did until they were lost.
+  bool sees(std::uint32_t server_group) const;
+  param::StartPoint left() const;
+  std::uint64_t steps_of(std::uint32_t worker) const;
+  std::uint32_t first_that_goes_on() const; // of the other server groups
   void count_left(std::uint32_t server_group, param::StartPoint&) const;
   Status lose_group(std::uint32_t server_group);
+  void begin_where_left(std::uint32_t server_group);
   Status reach(std::uint32_t worker, const Contact&);
   void reach_or_lose(std::uint32_t worker, const Contact&);
 
@@ -86,7 +113,7 @@ class LostGroups {
   const plan::WorkerMap& map_;
   const std::uint32_t number_, own_group_;
   const bool mends_;
-  bool may_lose_ = false;
+  bool may_lose_ = false, has_values_ = false;
   std::vector<bool> lost_;           // workers
   std::uint32_t admissions_ = 0;     // so far; the leader counts them
   std::vector<std::uint64_t> joins_; // of each server group, the number of the one that joined last

@@ -13,8 +13,9 @@ Worker::Worker(Session& session, AddressBook& book, plan::ExchangePlugins plugin
     : ends_(session, book, std::move(plugins), number,
             session.exchange().versions_outlive || (session.exchange().groups_go_on && book.admissions())),
       exchange_(ends_.layout.exchange), map_(ends_.layout.map), number_(number),
-      lost_(ends_, exchange_.groups_go_on && book.admissions()), alignment_(ends_, lost_),
-      position_(ends_, lost_, alignment_), salvage_(ends_), kept_(ends_, lost_, alignment_, salvage_),
+      lost_(ends_, exchange_.groups_go_on && book.admissions()), lost_leader_(ends_, lost_, orders_),
+      alignment_(ends_, lost_), position_(ends_, lost_, alignment_), salvage_(ends_),
+      kept_(ends_, lost_, alignment_, salvage_),
       ledgers_(ends_, [this](std::uint32_t group) { return lost_.has(group); }), states_(ends_),
       liveness_(ends_, lost_), peers_(ends_, liveness_, orders_.stopped), idle_(map_.workers()) {
   lost_.on_replaced = [this](std::uint32_t worker) { liveness_.forget(worker); };
@@ -60,6 +61,7 @@ Status Worker::open(param::Store& store) {
 Status Worker::connect() {
   const std::uint32_t maker = *map_.first_on(map_.machine_of(number_), place().server_group);
   for (std::uint32_t other = 0; other < map_.workers(); ++other) {
+    if (lost_.is_lost(other)) ends_.post->forget(other);
     if (other == number_ || lost_.is_lost(other)) continue;
     DLHOST_ASSIGN(const Contact contact, ends_.address_book.contact(other));
     if (lost_.joining() && map_.server_group_of(other) != place().server_group) {
@@ -75,6 +77,9 @@ Status Worker::connect() {
   for (std::uint32_t group = 0; sees_others && group < map_.server_groups(); ++group)
     if (group != place().server_group && !lost_.has(group))
       DLHOST_TRY(ends_.memory.see_masters_of(group, ends_.address_book));
+  // A leader reads what each worker shows. Of those that were lost before it came it knows only what others told it.
+  for (std::uint32_t other = 0; number_ == 0 && other < map_.workers(); ++other)
+    if (lost_.is_lost(other)) DLHOST_TRY(ends_.memory.stand_in_for(other));
   return {};
 }
 
@@ -89,7 +94,13 @@ Status Worker::join() {
   return ends_.address_book.meet(number_);
 }
 
+// The run's leader gives the order when all servers of the group have their values.
 Status Worker::await_put() {
+  if (number_ == 0) {
+    DLHOST_TRY(ends_.table->wait_until(
+        [this] { return ends_.waits.is_over(lost_.has_joined(), Waits::on(Awaited::What::answers)); }));
+    DLHOST_TRY(lost_.release({}));
+  }
   DLHOST_TRY(ends_.table->wait_until([this] {
     return ends_.waits.is_over(orders_.are_values_put || orders_.stopped, Waits::on(Awaited::What::beginning, 0));
   }));
@@ -98,13 +109,13 @@ Status Worker::await_put() {
 
 Status Worker::begin(const param::StartPoint& beginning) {
   const auto& joining = lost_.joining();
-  if (number_ == 0) {
+  if (joining) {
+    DLHOST_TRY(lost_.bring_values());
+  } else if (number_ == 0) {
     DLHOST_TRY(states_.leave());
     states_.spread();
     ends_.memory.spread_first_values(beginning.own_values);
     DLHOST_TRY(ends_.memory.show_all(beginning.own_values));
-  } else if (joining) {
-    DLHOST_TRY(lost_.bring_values());
   } else {
     DLHOST_TRY(await_put());
   }
@@ -116,8 +127,10 @@ Status Worker::begin(const param::StartPoint& beginning) {
   if (const auto& coding = ends_.memory.places().coding) coding->clear(ends_.memory.own(), here.own_values);
   if (ends_.shard && !here.ledger.empty()) DLHOST_TRY(ledgers_.keep(here));
   RunSteps& steps = ends_.steps;
-  for (std::uint32_t worker = 0; worker < map_.workers(); ++worker)
-    steps.done[worker] = beginning.of_group(worker / place().workers, place().workers);
+  for (std::uint32_t worker = 0; worker < map_.workers(); ++worker) {
+    steps.done[worker] = std::max(steps.done[worker], beginning.of_group(worker / place().workers, place().workers));
+    if (lost_.is_lost(worker) && number_ == 0) ends_.memory.vitals(worker).steps = beginning.steps[worker];
+  }
   if (number_ == 0) ends_.memory.vitals(0).told.store(steps.done[0], std::memory_order_release);
   steps.begun = beginning;
   if (steps.begun.slices.size() != slices) steps.begun.slices.clear();
@@ -125,9 +138,11 @@ Status Worker::begin(const param::StartPoint& beginning) {
   steps.reached.own_values = true;
   lost_.begin();
   if (joining) {
+    if (number_ == 0) alignment_.begin_after(joining->times_aligned);
     if (ends_.shard) DLHOST_TRY(ends_.shard->join(joining->number));
     DLHOST_TRY(await_put());
   }
+  lost_.have_values();
   liveness_.begin();
   set_away(false);
   return {};
@@ -148,6 +163,7 @@ Status Worker::see_what_was_lost() {
 
 Status Worker::watch() {
   if (look_) DLHOST_TRY(look_());
+  DLHOST_TRY(lost_leader_.look());
   return liveness_.watch();
 }
 

@@ -25,6 +25,7 @@
 #include "run/worker/ledger_keeper.h"
 #include "run/worker/liveness.h"
 #include "run/worker/lost_groups.h"
+#include "run/worker/lost_leader.h"
 #include "run/worker/orders.h"
 #include "run/worker/position.h"
 #include "run/worker/running_state.h"
@@ -166,6 +167,7 @@ class Worker final : public param::SharedParams, public param::DeviceSums, priva
   std::vector<std::uint32_t> led_; // workers that it leads
   Orders orders_;
   LostGroups lost_;
+  LostLeader lost_leader_;
   Alignment alignment_;
   Position position_;
   Salvage salvage_;

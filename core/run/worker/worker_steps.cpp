@@ -166,6 +166,7 @@ Status Worker::wait_for_groups(std::uint64_t steps) {
 Result<std::optional<std::uint64_t>> Worker::freed(std::uint64_t done) {
   computing_ = false;
   ends_.steps.done[number_] = done;
+  DLHOST_TRY(lost_leader_.look());
   const auto finished = [&] { return !left_ && orders_.free_until > 0 && orders_.free_until <= done; };
   const auto news = [&] {
     return ends_.waits.is_over(orders_.stopped || (!calls() && (orders_.free_until > done || finished())),
@@ -185,6 +186,7 @@ Result<std::optional<std::uint64_t>> Worker::freed(std::uint64_t done) {
 }
 
 Result<std::optional<Worker::Go>> Worker::next() {
+  DLHOST_TRY(lost_leader_.look());
   DLHOST_TRY(ends_.table->attend_until([&] {
     return ends_.waits.is_over(orders_.stopped || (!calls() && orders_.go), Waits::on(What::step, orders_.leader));
   }));

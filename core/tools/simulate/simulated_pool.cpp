@@ -1,9 +1,13 @@
 #include "tools/simulate/simulated_pool.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
+#include "env/simulated/processes.h"
+#include "plan/worker_map.h"
 #include "run/membership/meeting_folder.h"
+#include "run/recovery/succession.h"
 
 namespace dlhost::tools {
 namespace {
@@ -26,20 +30,27 @@ struct Work {
     constexpr Nanoseconds longest_start = 20'000'000; // so that processes come in another order than they were started
     if (joins > 0) host.clock().sleep(longest_start / 64 * world.below(64));
     const config::Job& job = crew->jobs[seat];
-    const auto leader_is_there = [this] { return world.runs(leader) ? Status() : Status::gone("the leader is gone"); };
-    run::FolderAddressBook address_book(
-        host, folder, run::Posting{plan::Place::machines(job.topology)}, leader_is_there,
-        [this](std::uint32_t other) {
-          if (other == 0) world.kill(leader);
-        },
-        joins);
+    env::simulated::SimulatedProcesses processes(world);
+    int follows = leader; // it may take the place of the one that started this process
+    const auto leader_is_there = [&] {
+      return processes.runs(follows) ? Status() : Status::gone("the leader is gone");
+    };
+    run::FolderAddressBook address_book(host, folder, run::Posting{plan::Place::machines(job.topology)},
+                                        {.look = leader_is_there,
+                                         .end =
+                                             [&](std::uint32_t other) {
+                                               if (other == 0) processes.kill(follows);
+                                             },
+                                         .joins = joins,
+                                         .is_led = [&] { return run::leader_of(host.disk(), processes, folder) != 0; },
+                                         .follow = [&] { follows = run::leader_of(host.disk(), processes, folder); }});
     const run::WorkerProcess process{
         .folder = folder,
         .seat = seat,
         .open =
             [&](std::uint32_t turn) { return run::Session::open(host, registry, job, run::Purpose::training, turn); },
         .leader_is_there = leader_is_there,
-        .outlives = [this](const std::string& run, run::Follower* last) { return crew->outlives(run, leader, last); }};
+        .outlives = [&](const std::string& run, run::Follower* last) { return crew->outlives(run, follows, last); }};
     run::work(host, process, address_book).ignore("the leader reports it, or another process takes its place");
   }
 };
@@ -50,16 +61,42 @@ Result<std::unique_ptr<run::WorkerPool>> SimulatedPool::make(env::simulated::Wor
                                                              const std::string& folder, std::shared_ptr<Crew> crew) {
   DLHOST_TRY(leader.host().disk().make_directory(folder));
   std::unique_ptr<SimulatedPool> pool(new SimulatedPool(world, leader, folder, std::move(crew)));
-  pool->address_book_.emplace(
-      leader.host(), folder, run::Posting{plan::Place::machines(leader.job().topology)},
-      [pool = pool.get()] { return pool->look(); },
-      [pool = pool.get()](std::uint32_t seat) { pool->world_.kill(pool->crew_->processes.at(seat - 1)); }, 0);
+  pool->take_up();
   return std::unique_ptr<run::WorkerPool>(std::move(pool));
+}
+
+void SimulatedPool::take_up() {
+  address_book_.emplace(
+      leader_.host(), folder_, run::Posting{plan::Place::machines(leader_.job().topology)},
+      run::FolderAddressBook::Setup{.look = [this] { return look(); },
+                                    .end = [this](std::uint32_t seat) { world_.kill(crew_->processes.at(seat - 1)); },
+                                    .joins = number_});
+}
+
+// A process of the first group may be this one, which has become the leader.
+Result<std::unique_ptr<run::WorkerPool>> SimulatedPool::adopt(env::simulated::World& world, run::Session& leader,
+                                                              const std::string& folder, std::shared_ptr<Crew> crew) {
+  std::unique_ptr<SimulatedPool> pool(new SimulatedPool(world, leader, folder, std::move(crew)));
+  DLHOST_ASSIGN(pool->number_, run::MeetingFolder::take_number(leader.host().disk(), folder));
+  pool->take_up();
+  std::vector<std::uint32_t> seats(pool->first_group());
+  std::iota(seats.begin(), seats.end(), 0U);
+  for (const std::uint32_t seat : seats)
+    if (seat > 0 && pool->crew_->processes.at(seat - 1) != world.process())
+      world.kill(pool->crew_->processes[seat - 1]);
+  DLHOST_TRY(pool->address_book_->admissions()->invite(seats));
+  return std::unique_ptr<run::WorkerPool>(std::move(pool));
+}
+
+std::uint32_t SimulatedPool::first_group() const {
+  const config::Topology& topology = leader_.job().topology;
+  return plan::WorkerMap(topology, plan::Place::machines(topology)).home_of(1);
 }
 
 // Waits for the workers to end, and kills the rest. If the leader itself was killed, it waits for none: the workers
 // notice the leader's death themselves.
 SimulatedPool::~SimulatedPool() {
+  if (is_let_go_ || !address_book_) return;
   address_book_->fail(Status::cancelled("it is over"));
   const Nanoseconds end = world_.now() + to_end;
   const auto runs = [this](int process) { return world_.runs(process); };
@@ -70,7 +107,9 @@ SimulatedPool::~SimulatedPool() {
 }
 
 Status SimulatedPool::start() {
-  for (std::uint32_t seat = 1; seat < address_book_->workers(); ++seat) crew_->processes.push_back(start(seat, 0));
+  for (std::uint32_t seat = 1; number_ == 0 && seat < address_book_->workers(); ++seat)
+    crew_->processes.push_back(start(seat, 0));
+  for (std::uint32_t seat = 1; number_ > 0 && seat < first_group(); ++seat) DLHOST_TRY(restart(seat, number_));
   return {};
 }
 
@@ -112,8 +151,10 @@ std::string SimulatedPool::fate(std::uint32_t seat) {
   return concat("process ", process, world_.runs(process) ? " runs" : " has ended");
 }
 
+// The processes of other groups may end without an end of the run.
 Status SimulatedPool::look() {
-  for (std::uint32_t seat = 1; seat <= crew_->processes.size(); ++seat)
+  const auto seats = number_ == 0 ? crew_->processes.size() : first_group() - 1;
+  for (std::uint32_t seat = 1; seat <= seats; ++seat)
     if (has_ended(seat)) return Status::gone("worker ", seat, " is gone: ", fate(seat));
   return {};
 }

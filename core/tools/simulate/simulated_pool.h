@@ -29,6 +29,9 @@ class SimulatedPool final : public run::WorkerPool, private run::Replaceable {
   // `folder`: in which only these workers meet.
   static Result<std::unique_ptr<run::WorkerPool>> make(env::simulated::World&, run::Session& leader,
                                                        const std::string& folder, std::shared_ptr<Crew>);
+  // Takes over a crew, as run::ProcessPool does.
+  static Result<std::unique_ptr<run::WorkerPool>> adopt(env::simulated::World&, run::Session& leader,
+                                                        const std::string& folder, std::shared_ptr<Crew>);
   ~SimulatedPool() override;
 
   run::AddressBook& address_book() override { return *address_book_; }
@@ -37,10 +40,16 @@ class SimulatedPool final : public run::WorkerPool, private run::Replaceable {
   std::vector<run::RunProcess> processes() override;
   std::string fate(std::uint32_t seat) override;
   Replaceable* replaceable() override { return this; }
+  bool others_go_on() const override { return number_ > 0; }
+  std::string meeting() const override { return folder_; }
+  void let_go() override { is_let_go_ = true; }
 
  private:
   SimulatedPool(env::simulated::World& world, run::Session& leader, std::string folder, std::shared_ptr<Crew> crew)
       : world_(world), leader_(leader), folder_(std::move(folder)), crew_(std::move(crew)) {}
+  void take_up();
+  // The seats of the first server group.
+  std::uint32_t first_group() const;
   Status look() override;
   bool has_ended(std::uint32_t seat) override;
   Status restart(std::uint32_t seat, std::uint32_t number) override;
@@ -50,6 +59,8 @@ class SimulatedPool final : public run::WorkerPool, private run::Replaceable {
   run::Session& leader_;
   const std::string folder_;
   const std::shared_ptr<Crew> crew_;
+  std::uint32_t number_ = 0; // of this process's group (run::Admissions); 0: all begin together
+  bool is_let_go_ = false;
   std::optional<run::FolderAddressBook> address_book_;
 };
 

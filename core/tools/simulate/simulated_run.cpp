@@ -72,6 +72,13 @@ class SimulatedRun::Environment final : public run::RunEnvironment, private run:
     return [this, jobs = run_.jobs_of(job)](run::Session& leader) { return make_pool(leader, jobs); };
   }
 
+  run::WorkerPool::Maker pool_among(const config::Job&, const run::GoingOn& going_on) override {
+    return [this, going_on](run::Session& leader) {
+      keep_standby();
+      return SimulatedPool::adopt(run_.world_, leader, going_on.meeting, run_.crew_);
+    };
+  }
+
   const std::atomic<bool>& interrupted() override { return interrupted_; }
   Nanoseconds request_interval() override { return 0; } // a whole run may take less than the real one
   Result<config::Job> load(const std::string& job_file) override {
@@ -129,8 +136,12 @@ class SimulatedRun::Environment final : public run::RunEnvironment, private run:
                return run->take_over(folder, dead, last);
              }});
     if (run_.world_.lives()) run_.crew_ = crew;
-    if (run_.is_led_ && !run_.processes_.runs(run_.standby_)) run_.get_standby();
+    keep_standby();
     return SimulatedPool::make(run_.world_, leader, concat("/meeting-", ++run_.attempts_), crew);
+  }
+
+  void keep_standby() {
+    if (run_.is_led_ && !run_.processes_.runs(run_.standby_)) run_.get_standby();
   }
 
   Measured& add(const run::Progress& progress, Phase phase) {
@@ -293,12 +304,13 @@ Status SimulatedRun::take_over(const std::string& run, int dead, run::Follower* 
   DLHOST_ASSIGN(const auto before, run::Leadership::told(host_.disk(), run));
   DLHOST_ASSIGN(auto leadership, run::succeed(host_, processes_, run, machine_name, dead, [] { return Status(); }));
   if (!leadership) return {};
-  if (last)
+  if (last && !before.going_on.any(processes_))
     last->salvage(run,
                   [&](std::uint32_t seat) {
                     if (seat > 0 && seat <= before.workers.size()) processes_.kill(before.workers[seat - 1].process);
                   })
         .ignore("the run goes on from the newest point, then");
+  if (!world_.lives()) return {}; // this process was killed over that
   DLHOST_ASSIGN(const int lock, leadership->hand_over());
   start(false, lock);
   return {};

@@ -159,19 +159,53 @@ class Losses(Workers):
         self.assertIn("worker 1 is gone", err)
         self.nothing_is_left()
 
-    def test_where_the_leaders_group_dies_all_begin_again(self) -> None:
-        steps = 6000
-        process = self.start(*GOSSIP, *self.groups(2, workers=2), "--set=topology.consistency=eventual",
-                             "--set=checkpoint.every.steps=300", f"--set=train.stop.steps={steps}")
-        self.until(lambda: self.steps_made_by_leader() > 400 and len(self.workers()) == 3, PATIENCE)
-        self.kill(self.workers()[1])
-        out, err = process.communicate(timeout=PATIENCE)
-        self.assertEqual(process.returncode, 0, f"{out}\n{err}")
+    def first_group_was_replaced(self, steps: int, workers: int, log: str) -> list[dict]:
+        """The run is whole, and the other groups did not begin again."""
+        self.until(self.over, 2 * PATIENCE, self.state)
+        self.nothing_is_left()
         summary = self.outcome()
-        self.assertEqual((summary["recoveries"], summary["replacements"]), (1, []), err)
-        self.assertIn("the run goes on at step", err)
+        self.assertEqual([p.name for p in (self.newest_run() / "ledger").glob("begun-*")], ["begun-1"], log)
+        self.assertIn("the other server groups go on, and the first one begins anew", log)
         for worker in self.audit()["workers"]:
             self.assertEqual(worker["contributions"][0], steps)
+        self.assertEqual(len(self.audit()["workers"]), workers)
+        for server in range(1, 2):
+            self.assertEqual(self.begins(server), 1, f"server {server} was not killed")
+        return summary["replacements"]
+
+    def test_the_first_group_is_replaced_too(self) -> None:
+        """Whether its leader dies, or another of its processes: then the leader stays and begins anew."""
+        steps = 6000
+        for who in ("leader", "other"):
+            with self.subTest(who):
+                shutil.rmtree(self.root / "runs", ignore_errors=True)
+                process = self.start(*GOSSIP, *self.groups(2, workers=2), "--set=topology.consistency=eventual",
+                                     "--set=checkpoint.every={}", f"--set=train.stop.steps={steps}")
+                self.until(lambda: self.steps_made_by_leader() > 400 and len(self.workers()) == 3, PATIENCE)
+                self.kill(process.pid if who == "leader" else self.workers()[1])
+                _, err = process.communicate(timeout=2 * PATIENCE)
+                self.until(self.over, 2 * PATIENCE, self.state)
+                said = self.newest_run() / "output.log"
+                replaced, = self.first_group_was_replaced(steps, 4, err + (said.read_text() if said.exists() else ""))
+                self.assertEqual(replaced["workers"], [0, 1])
+                self.assertGreater(replaced["others_made_steps"], 0)
+                self.assertEqual(replaced["others_stood_still_seconds"], 0)
+                self.assertEqual(process.returncode, -signal.SIGKILL if who == "leader" else 0, err)
+
+    def test_leader_after_leader_is_replaced(self) -> None:
+        """Also while it begins anew; and with evaluations and checkpoints that the deaths fall together with."""
+        steps = 4000 * KILLS
+        self.start(*GOSSIP, *self.groups(3), "--set=topology.consistency=eventual", "--set=validate.every.steps=50",
+                   "--set=checkpoint.every.steps=700", f"--set=train.stop.steps={steps}")
+        killed: set[int] = set()
+        while len(killed) < KILLS and not (self.begun() and self.over()):
+            self.until(lambda: self.begun() and self.leader() not in killed, PATIENCE, self.state)
+            leader = self.leader()
+            time.sleep(self.draw.uniform(0, 0.6))
+            if self.kill(leader):
+                killed.add(leader)
+        self.until(self.over, 2 * PATIENCE, self.state)
+        self.first_group_was_replaced(steps, 3, (self.newest_run() / "output.log").read_text())
 
 
 if __name__ == "__main__":

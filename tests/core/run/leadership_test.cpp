@@ -65,5 +65,31 @@ TEST(Leadership, IsOfTheMembershipThatTheRunBeganIn) {
   EXPECT_EQ(Leadership::told(disk, folder.path())->membership, "two");
 }
 
+// A leader that dies before it has workers leaves the server groups that go on to the next one.
+TEST(Leadership, KeepsTheGroupsThatGoOn) {
+  const test::TemporaryFolder folder;
+  env::PosixDisk disk;
+  env::RealProcesses processes;
+  const GoingOn going_on{.meeting = "/meeting",
+                         .homes = {0, 2, 3},
+                         .workers = {{"here", ::getpid()}, {"here", ::getpid()}, {"here", ::getppid()}}};
+  {
+    auto leadership = Leadership::take(disk, processes, folder.path(), "here");
+    ASSERT_TRUE(leadership.ok() && leadership->tell({.host = "here", .process = 1, .going_on = going_on}).ok());
+  }
+  ASSERT_TRUE(Leadership::take(disk, processes, folder.path(), "here").ok());
+  const auto told = Leadership::told(disk, folder.path());
+  ASSERT_TRUE(told.ok()) << told.status().message();
+  EXPECT_EQ(told->process, ::getpid());
+  EXPECT_EQ(told->going_on.meeting, "/meeting");
+  EXPECT_EQ(told->going_on.homes, going_on.homes);
+  EXPECT_TRUE(told->going_on.any(processes)) << "the third group";
+  GoingOn of_first = going_on;
+  of_first.homes = {0, 2};
+  EXPECT_FALSE(of_first.any(processes)) << "a process of the second group is this one";
+  of_first.workers.resize(1);
+  EXPECT_FALSE(of_first.any(processes)) << "the second group is not there";
+}
+
 } // namespace
 } // namespace dlhost::run

@@ -409,61 +409,6 @@ TEST_F(SimulationTest, GroupsAtTheirOwnPaceLoseNothingEither) {
     }
 }
 
-// If only such groups die, no step of the leader is repeated, and each step of the others counts once.
-TEST_F(SimulationTest, GroupsThatGossipGoOnWithoutThoseThatAreLost) {
-  std::uint32_t replaced = 0;
-  for (const int replicas : {1, 2})
-    for (const int children : {1, 2})
-      for (std::uint64_t seed = 1; seed <= seeds(36); ++seed) {
-        const std::vector<std::string> settings{
-            "train.batch=6",
-            "topology.worker_groups=4",
-            "topology.server_groups=4",
-            "topology.consistency=eventual",
-            "topology.slice_elements=16",
-            "validate.every={ steps = 4 }",
-            concat("topology.replicas=", replicas),
-            concat("topology.sync={ type = \"gossip\", children = ", children, " }")};
-        const auto whole = simulate(tally_job(), settings, {.seed = 0});
-        const auto killed = simulate(tally_job(), settings,
-                                     {.seed = seed, .kills = 1 + static_cast<int>(seed % 3), .within = whole.took});
-        for (const float count : killed.params.begin()->second)
-          ASSERT_EQ(count, 8) << "seed " << seed << history_of(killed);
-        for (const auto& params : killed.elsewhere)
-          EXPECT_EQ(params, killed.params) << "seed " << seed << history_of(killed);
-        EXPECT_THAT(killed.audit.faults, testing::IsEmpty());
-        if (killed.recoveries > killed.replaced) continue; // the leader died, or a group before all had begun
-        replaced += killed.replaced;
-        EXPECT_EQ(killed.audit.begun, 1U) << "seed " << seed << history_of(killed);
-        const auto trained =
-            std::ranges::count(killed.measured, Phase::train, [](const auto& measured) { return measured.phase; });
-        EXPECT_EQ(static_cast<std::size_t>(trained), killed.losses.size()) << "seed " << seed;
-      }
-  EXPECT_GT(replaced, share_of(15U)) << "the deaths have to be in time to matter";
-}
-
-// Several groups are lost at a time, and their new processes come in another order than they were started.
-TEST_F(SimulationTest, LostGroupsAreAdmittedInTheOrderInWhichTheyCome) {
-  const std::vector<std::string> settings{"train.batch=6",
-                                          "train.stop={ steps = 400 }",
-                                          "recovery.restarts=1000",
-                                          "topology.worker_groups=5",
-                                          "topology.server_groups=5",
-                                          "topology.consistency=hogwild",
-                                          "topology.slice_elements=16",
-                                          "topology.sync={ type = \"gossip\" }"};
-  const auto whole = simulate(tally_job(), settings, {.seed = 0});
-  std::uint32_t replaced = 0;
-  for (std::uint64_t seed = 101; seed <= 100 + seeds(40); ++seed) { // the 113th meets the two orders
-    const auto killed = simulate(
-        tally_job(), settings,
-        {.seed = seed, .kills = 1, .again_after = 1 + static_cast<std::int64_t>(seed % 20), .within = whole.took});
-    EXPECT_EQ(killed.params, whole.params) << "seed " << seed << history_of(killed);
-    replaced += killed.replaced;
-  }
-  EXPECT_GT(replaced, share_of(20U)) << "the deaths have to be in time to matter";
-}
-
 // Each server group's progress reaches all others once, while updates continue, for any deaths.
 TEST_F(SimulationTest, WhatServerGroupsExchangeIsAppliedOnceEverywhere) {
   const std::vector<std::string> settings{"train.batch=6", "topology.worker_groups=4", "topology.server_groups=2",
