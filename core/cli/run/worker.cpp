@@ -38,9 +38,10 @@ Status work(Context& context, const WorkerOptions& options) {
   std::string orphaned;
   std::optional<Succession> succession;
   DLHOST_TRY(run::ProcessPool::work(context.host, context.registry(), job, options.folder, options.seat, options.leader,
-                                    options.joins, [&](const std::string& run, run::Follower* follower) -> Status {
+                                    options.joins,
+                                    [&](const std::string& run, int dead, run::Follower* follower) -> Status {
                                       DLHOST_ASSIGN(const auto before, run::Leadership::told(context.host.disk(), run));
-                                      DLHOST_ASSIGN(succession, succeed(context, run, options.leader));
+                                      DLHOST_ASSIGN(succession, succeed(context, run, dead));
                                       orphaned = run;
                                       env::RealProcesses processes;
                                       const bool others_go_on = before.going_on.any(processes);

@@ -195,6 +195,13 @@ bool kill(int process) { return process > 1 && ::kill(process, SIGKILL) == 0; }
 
 bool runs(int process) { return process > 1 && (::kill(process, 0) == 0 || errno == EPERM); }
 
+bool has_word(int process, std::string_view word) {
+  std::ifstream file(concat("/proc/", process, "/cmdline"));
+  for (std::string one; std::getline(file, one, '\0');)
+    if (one == word) return true;
+  return false;
+}
+
 bool is_child_of(int process, int parent) {
   std::ifstream file(concat("/proc/", process, "/status"));
   for (std::string line; std::getline(file, line);)

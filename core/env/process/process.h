@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dlhost/status.h>
@@ -70,6 +71,8 @@ Status become_own(const std::vector<std::string>& arguments, const std::string& 
 bool ask_to_end(int process);
 bool kill(int process);
 bool runs(int process);
+// Whether that is a word of the command line of `process`.
+bool has_word(int process, std::string_view word);
 // Whether `process` exists and is a child of `parent`.
 bool is_child_of(int process, int parent);
 

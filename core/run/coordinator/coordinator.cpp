@@ -70,6 +70,12 @@ Status Coordinator::tell_beginning() {
   return leadership_->tell(this_leader());
 }
 
+// If the first group cannot begin among the others, for whatever reason, all begin anew.
+bool Coordinator::may_rejoin(const Training& training) const {
+  constexpr int most_in_vain = 3;
+  return may_go_on() && recovery_.has_tries(training.progress().step) && rejoins_in_vain_ < most_in_vain;
+}
+
 std::string Coordinator::how_it_goes_on(const Point& point) const {
   return is_among_others() ? "the other server groups go on, and the first one begins anew"
                            : Attempts::how_it_goes_on(point);
@@ -83,8 +89,11 @@ Status Coordinator::attempt(Point from) {
   DLHOST_ASSIGN(auto session, Session::open(host(), environment_.registry(), job));
   Training training(*session, environment_.interrupted());
   training.employ(is_among_others() ? environment_.pool_among(arranged, going_on_) : environment_.pool(arranged));
+  training.tell_processes_by([&] { tell_workers(training).ignore("a successor finds the dead processes gone"); });
+  training.rejoin_if([&] { return may_rejoin(training); });
   Status status = attempt(*session, training, from);
-  if (status.code() == Code::gone && may_go_on() && training.others_go_on()) {
+  if (status.code() == Code::gone && training.others_go_on()) {
+    rejoins_in_vain_ = training.has_begun() ? 0 : rejoins_in_vain_ + 1;
     going_on_ = training.going_on();
     training.let_go();
   } else {

@@ -55,6 +55,7 @@ class Coordinator final : private Attempts {
   Status attempt(Session&, Training&, const Point& from);
   bool is_among_others() const { return !going_on_.meeting.empty(); }
   std::string how_it_goes_on(const Point&) const override;
+  bool may_rejoin(const Training&) const;
   void give_up_others();
   Status tell_beginning();
   Status make_program(Training&, const Session&, const Point& from);
@@ -109,6 +110,7 @@ class Coordinator final : private Attempts {
   record::Summary summary_;
   Outcome outcome_;  // of the last attempt
   GoingOn going_on_; // server groups among which the next attempt, or the present one, begins the first group anew
+  int rejoins_in_vain_ = 0; // attempts in a row in which it did not begin among them
   std::vector<record::Replacement> replacements_;
   std::uint32_t rearrangements_ = 0;      // requests that were met
   bool saw_room_ = false;                 // whether the disk's room was checked: once, and never for a recovered run

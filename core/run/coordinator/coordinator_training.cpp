@@ -85,7 +85,6 @@ Status Coordinator::train(Session& session, Training& training, bool resumed) {
                         tell_workers(training).ignore("a successor finds the dead processes gone");
                       },
                       why_again_);
-  training.tell_begun_by([&] { tell_workers(training).ignore("after a death all workers begin anew, then"); });
   Checkpoints tested(session, checkpoint_folder() + "/testing", 1); // the best one is moved out of here
   if (job_.topology.testing_group) training.test_beside(&tested);
   if (!scaling_) scaling_.emplace(disk_, folder_->path());

@@ -44,7 +44,8 @@ Result<std::unique_ptr<WorkerPool>> ProcessPool::adopt(Session& leader, const Go
   for (std::size_t which = 0; which < going_on.workers.size(); ++which) {
     const int process = going_on.workers[which].process;
     const auto seat = static_cast<std::uint32_t>(which + 1);
-    pool->processes_->adopt(seat, process == env::own_process() ? 0 : process);
+    const bool is_worker = process != env::own_process() && env::has_word(process, going_on.meeting);
+    pool->processes_->adopt(seat, is_worker ? process : 0); // its number may be another process's by now
     if (seat < pool->first_group()) pool->processes_->kill(seat);
   }
   std::vector<std::uint32_t> seats(pool->first_group());
@@ -117,7 +118,8 @@ Status ProcessPool::work(Host& host, plugin::Registry& registry, const config::J
                                   .is_led = [&] { return leader_of(host.disk(), processes, folder) != 0; },
                                   .follow = [&] { follows = leader_of(host.disk(), processes, folder); }});
   const auto open = [&](std::uint32_t turn) { return Session::open(host, registry, job, Purpose::training, turn); };
-  return run::work(host, {folder, seat, open, leader_is_there, outlives}, address_book);
+  const auto outlive = [&](const std::string& run, Follower* last) { return outlives(run, follows, last); };
+  return run::work(host, {folder, seat, open, leader_is_there, outlive}, address_book);
 }
 
 } // namespace dlhost::run

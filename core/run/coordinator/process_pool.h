@@ -33,7 +33,8 @@ class ProcessPool final : public WorkerPool, private Replaceable {
   Status part() override;
   std::string fate(std::uint32_t seat) override { return processes_->fate(seat); }
 
-  using Outlives = decltype(WorkerProcess::outlives);
+  // As WorkerProcess::outlives; `dead`: the leader's process.
+  using Outlives = std::function<Status(const std::string& run, int dead, Follower*)>;
   // The work of such a process. `leader`: the id of the process that started it. `joins`: the number of the group with
   // which it joins a running run (Admissions), 0: it begins with all others.
   static Status work(Host&, plugin::Registry&, const config::Job&, const std::string& folder, std::uint32_t seat,

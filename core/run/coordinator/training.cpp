@@ -23,6 +23,7 @@ Status Training::prepare() {
   if (plan::Place::has_seats(job.topology)) {
     DLHOST_ASSIGN(workers_, Workers::make(session_, make_crew_));
     if (!bequeathed_.empty()) DLHOST_TRY(workers_->bequeath(bequeathed_));
+    workers_->tell_processes_by(tell_processes_);
   }
   DLHOST_ASSIGN(program_, session_.trainer());
   if (workers_) DLHOST_TRY(workers_->join());
@@ -311,7 +312,8 @@ Status Training::steps(Outcome& outcome, Observer& observer) {
   if (workers_ && may_replace_)
     workers_->replace_by({.may = may_replace_, .tell = tell_replaced_, .step = [this] { return progress_.step; }},
                          why_replaced_);
-  if (tell_begun_) tell_begun_();
+  has_begun_ = true;
+  if (tell_processes_) tell_processes_();
   if (points_ && points_at_once_) DLHOST_TRY(save_to(*points_));
   if (workers_ && !bequeathed_.empty()) DLHOST_TRY(workers_->bequeath(bequeathed_));
   const double before = progress_.seconds;
@@ -373,7 +375,7 @@ Outcome Training::run(Observer& observer) {
   outcome.error = all();
   if (workers_) outcome.error = workers_->explained(std::move(outcome.error));
   lost_ = outcome.error.code() == Code::gone && workers_ && !bequeathed_.empty() && session_.has_lost_device();
-  const bool stays = outcome.error.code() == Code::gone && others_go_on(); // another attempt begins among them
+  const bool stays = outcome.error.code() == Code::gone && others_go_on(); // another attempt begins among these
   if (outcome.error.code() == Code::gone && points_ && !lost_ && !stays) salvage();
   if (!outcome.error.ok()) {
     outcome.ending = Ending::failed;

@@ -113,10 +113,14 @@ class Training {
     tell_replaced_ = std::move(tell);
     why_replaced_ = std::move(why);
   }
-  // Called when all workers have begun.
-  void tell_begun_by(std::function<void()> tell) { tell_begun_ = std::move(tell); }
+  // Called when workers have other processes, and when all have begun. Call it before prepare().
+  void tell_processes_by(std::function<void()> tell) { tell_processes_ = std::move(tell); }
+  // True: this attempt's workers have begun.
+  bool has_begun() const { return has_begun_; }
+  // After a death: whether another attempt may begin among the groups that go on. Default: none may.
+  void rejoin_if(std::function<bool()> may) { may_rejoin_ = std::move(may); }
   // As Workers' functions of these names.
-  bool others_go_on() { return workers_ && workers_->others_go_on(); }
+  bool others_go_on() { return workers_ && workers_->others_go_on() && may_rejoin_ && may_rejoin_(); }
   GoingOn going_on() { return workers_ ? workers_->going_on() : GoingOn(); }
   void let_go() { workers_->let_go(); }
   // If this process dies, another one may continue the run in that folder, once the start is recorded there.
@@ -191,7 +195,9 @@ class Training {
   std::function<bool(const Status&)> may_replace_;
   std::function<void(const record::Replacement&)> tell_replaced_;
   std::string why_replaced_;
-  std::function<void()> tell_begun_;
+  std::function<void()> tell_processes_;
+  std::function<bool()> may_rejoin_;
+  bool has_begun_ = false;
   Evaluations evaluations_;
   LossTrend loss_;
   LastTime saved_;   // the last checkpoint

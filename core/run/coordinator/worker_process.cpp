@@ -13,7 +13,8 @@ Status work(Host& host, const WorkerProcess& process, AddressBook& address_book)
   Status status = follower->run();
   if (!status.ok()) {
     status = std::move(status).at("worker ", process.seat);
-    if (process.leader_is_there().ok()) address_book.fail(status); // else the others see that as well
+    // Else the others see the leader's end as well, or do not wait in the address book.
+    if (process.leader_is_there().ok() && !follower->has_begun()) address_book.fail(status);
   }
   for (Follower* outlived : {&*follower, static_cast<Follower*>(nullptr)}) {
     if (!outlived) follower.reset(); // the leader may die over that as well

@@ -37,6 +37,7 @@ Status Workers::or_who_died(Status status) {
 Status Workers::join() {
   DLHOST_TRY(pool_->start());
   if (pool_->others_go_on()) {
+    if (tell_processes_) tell_processes_();
     rejoining_.emplace(leader_->host(), *pool_, *leader_);
     DLHOST_TRY(rejoining_->gather());
   }
@@ -77,7 +78,8 @@ Status Workers::begin(param::StartPoint beginning, std::uint64_t until) {
     DLHOST_TRY(pool_->address_book().begin(beginning));
     begun_ = true;
     settled_ = false;
-    return or_who_died(leader_->begin(beginning));
+    DLHOST_TRY(or_who_died(leader_->begin(beginning)));
+    return leader_->free(until_); // as the leader before did: from now on this one can hold them
   }
   DLHOST_TRY(leader_->begin(beginning));
   DLHOST_TRY(or_who_died(pool_->address_book().begin(beginning)));
@@ -91,6 +93,7 @@ Status Workers::begin(param::StartPoint beginning, std::uint64_t until) {
 
 void Workers::replace_by(Replacing::Terms terms, const std::string& why) {
   if (!leader_->lost_groups().mends() || !pool_->replaceable()) return;
+  terms.restarted = tell_processes_;
   if (rejoining_) {
     const record::Replacement told = rejoining_->told(why);
     tell_replaced(leader_->host(), told, terms.step());

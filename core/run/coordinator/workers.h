@@ -22,6 +22,8 @@ class Workers {
   // Ends the others' work and waits for them.
   ~Workers();
 
+  // Called when workers have other processes, while others go on.
+  void tell_processes_by(std::function<void()> tell) { tell_processes_ = std::move(tell); }
   // Starts the other workers, which make their programs. Requires: the leader's program is made.
   Status join();
   // Starts training. `until`: the number of steps of the run, 0 if unknown. Requires: the values are in the store, but
@@ -81,6 +83,7 @@ class Workers {
 
   std::unique_ptr<WorkerPool> pool_;
   std::unique_ptr<Worker> leader_;
+  std::function<void()> tell_processes_;
   std::optional<Rejoining> rejoining_; // set if other groups go on as this one begins
   std::optional<Replacing> replacing_;
   bool begun_ = false;

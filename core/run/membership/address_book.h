@@ -38,8 +38,8 @@ struct Survival {
   std::vector<std::uint32_t> lost;  // of these
   std::vector<std::uint64_t> joins; // of each server group, the number of the processes that it has now
   std::uint64_t times_aligned = 0;  // of the run, so far
-  Nanoseconds leaderless = 0;       // the time that it had no leader
-  std::uint64_t steps_before = 0;   // of this worker, before that
+  Nanoseconds lost_at = 0;          // by the machine's clock: when it had lost the leader
+  std::uint64_t steps_before = 0;   // of this worker, at that time
   bool rests = false;               // it stands still until a leader frees it
 };
 
@@ -68,7 +68,7 @@ class Admissions {
   virtual Result<std::optional<Survival>> survival(std::uint32_t worker) = 0;
   // A worker that goes on: the number of the group whose leader leads now; 0: the first leader.
   virtual Result<std::uint32_t> leads_now() = 0;
-  virtual Status survive(std::uint32_t worker, const Survival&) = 0;
+  virtual Status survive(std::uint32_t number, std::uint32_t worker, const Survival&) = 0;
   // Whether a process leads the run, or prepares to. Errors: all groups begin anew.
   virtual Result<bool> is_led() = 0;
   // From now on the process that leads the run counts as this worker's leader.

@@ -1,5 +1,7 @@
 #include "run/membership/folder_admissions.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "env/json_text.h"
@@ -27,10 +29,13 @@ auto understood(const std::string& path, const std::string& text, Read read)
 
 } // namespace
 
-// Removes the old contacts of the seats, and the failure that an earlier attempt to join may have reported.
+// Removes the old contacts of the seats, and the failure that an earlier attempt to join may have reported. If a new
+// leader is among them, the number of the one before must not be taken for its own.
 Status FolderAdmissions::invite(std::span<const std::uint32_t> seats) {
   Disk& disk = host_.disk();
   DLHOST_TRY(MeetingFolder::forget_failure(disk, folder_));
+  if (std::ranges::find(seats, 0U) != seats.end() && disk.exists(at(leader_name)))
+    DLHOST_TRY(disk.remove(at(leader_name)));
   for (const std::uint32_t seat : seats) {
     const std::string path = at(FolderAddressBook::contact_name(seat));
     if (disk.exists(path)) DLHOST_TRY(disk.remove(path));
@@ -70,17 +75,16 @@ Result<std::uint32_t> FolderAdmissions::leads_now() {
 }
 
 // Each new leader has a number of its own, so an answer is never taken for one to another.
-Status FolderAdmissions::survive(std::uint32_t seat, const Survival& survival) {
-  DLHOST_ASSIGN(const std::uint32_t leader, leads_now());
+Status FolderAdmissions::survive(std::uint32_t number, std::uint32_t seat, const Survival& survival) {
   const nlohmann::json text{{"left", json_of(survival.left)},
                             {"seen", survival.seen},
                             {"lost", survival.lost},
                             {"joins", survival.joins},
                             {"times_aligned", survival.times_aligned},
-                            {"leaderless", survival.leaderless},
+                            {"lost_at", survival.lost_at},
                             {"steps_before", survival.steps_before},
                             {"rests", survival.rests}};
-  return host_.disk().write_text(at(survival_name(leader, seat)), env::json_text(text));
+  return host_.disk().write_text(at(survival_name(number, seat)), env::json_text(text));
 }
 
 Result<std::optional<Survival>> FolderAdmissions::survival(std::uint32_t seat) {
@@ -93,7 +97,7 @@ Result<std::optional<Survival>> FolderAdmissions::survival(std::uint32_t seat) {
                                   .lost = said.at("lost").get<std::vector<std::uint32_t>>(),
                                   .joins = said.at("joins").get<std::vector<std::uint64_t>>(),
                                   .times_aligned = said.at("times_aligned"),
-                                  .leaderless = said.at("leaderless"),
+                                  .lost_at = said.at("lost_at"),
                                   .steps_before = said.at("steps_before"),
                                   .rests = said.at("rests")});
   });

@@ -36,7 +36,7 @@ class FolderAdmissions final : public Admissions {
   Status lead() override;
   Result<std::optional<Survival>> survival(std::uint32_t seat) override;
   Result<std::uint32_t> leads_now() override;
-  Status survive(std::uint32_t seat, const Survival&) override;
+  Status survive(std::uint32_t number, std::uint32_t seat, const Survival&) override;
   Result<bool> is_led() override;
   void follow() override { setup_.follow(); }
 

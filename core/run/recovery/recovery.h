@@ -22,6 +22,8 @@ class Recovery {
   bool on() const { return restarts_ > 0; }
   // Arguments: how the attempt ended, and the step that it reached. True: make another attempt.
   bool goes_on(const Status&, std::uint64_t steps);
+  // Whether goes_on() would be true after a death at that step.
+  bool has_tries(std::uint64_t steps) const { return steps > past_.furthest ? on() : past_.tries < restarts_; }
   const Past& past() const { return past_; }
 
  private:

@@ -8,6 +8,7 @@ namespace dlhost::run {
 namespace {
 
 constexpr Nanoseconds between_survivals = 1'000'000;
+constexpr Nanoseconds longest_to_notice = 10'000'000'000; // that a group is lost, for a worker that has answered
 
 } // namespace
 
@@ -25,6 +26,7 @@ Status Rejoining::gather() {
     for (std::size_t group = 0; group < joins.size(); ++group)
       joins[group] = std::max(joins[group], survival->joins[group]);
   }
+  joins[0] = joining.number;
   merge();
   leader_.lost_groups().take_numbers(std::move(joins));
   return pool_.address_book().admissions()->admit(joining);
@@ -42,28 +44,36 @@ Status Rejoining::await_own() {
   return {};
 }
 
-// A worker that neither answers nor ends hangs.
+// A worker that neither answers nor ends hangs. Of a group that lost one, the others end as well.
 Result<std::vector<std::uint32_t>> Rejoining::await_others() {
+  std::optional<Nanoseconds> answered;
   while (true) {
     DLHOST_TRY(pool_.look());
     survivals_.assign(map().workers(), std::nullopt);
     bool all = true;
     std::vector<std::uint32_t> lost;
-    for (std::uint32_t group = 1; group < map().server_groups(); ++group)
-      for (const std::uint32_t worker : map().workers_of(group)) {
-        const bool has_ended = pool_.replaceable()->has_ended(worker);
-        if (has_ended && (lost.empty() || lost.back() != group)) lost.push_back(group);
-        if (has_ended) continue;
+    for (std::uint32_t group = 1; group < map().server_groups(); ++group) {
+      const auto workers = map().workers_of(group);
+      const bool is_lost =
+          std::ranges::any_of(workers, [this](auto worker) { return pool_.replaceable()->has_ended(worker); });
+      if (is_lost) lost.push_back(group);
+      for (const std::uint32_t worker : workers) {
+        if (is_lost) pool_.address_book().end(worker);
+        if (is_lost) continue;
         DLHOST_ASSIGN(survivals_[worker], pool_.address_book().admissions()->survival(worker));
         if (!fits(survivals_[worker]))
           return Status::corrupt("worker ", worker, " goes on with other workers or params than this one has");
         all = all && survivals_[worker];
         if (!survivals_[worker] && waits_too_long()) pool_.address_book().end(worker);
       }
+    }
     if (lost.size() + 1 == map().server_groups()) return Status::gone("no server group is left that goes on");
     if (all) {
       DLHOST_ASSIGN(const bool is_known, is_known_what_these_left(lost));
       if (is_known) return lost;
+      if (!answered) answered = host_.clock().now();
+      if (host_.clock().now() - *answered > longest_to_notice)
+        return Status::gone("the processes that go on have not noticed that a server group is lost");
     }
     host_.clock().sleep(between_survivals);
   }
@@ -122,16 +132,16 @@ void Rejoining::take_left_by(std::uint32_t group, const param::StartPoint& said)
 
 record::Replacement Rejoining::told(std::string why) {
   record::Replacement told{.workers = map().workers_of(0), .why = std::move(why)};
-  const auto seconds = [](Nanoseconds time) { return static_cast<double>(time) * 1e-9; };
-  const double since = seconds(host_.clock().now() - begun_);
+  const Nanoseconds now = host_.clock().now();
+  Nanoseconds lost_at = begun_;
   const auto made = leader_.lost_groups().steps_shown();
   told.step = left_.of_group(0, map().workers_of_group());
-  told.seconds = since;
   for (std::uint32_t worker = 0; worker < map().workers(); ++worker)
     if (const auto& survival = survivals_[worker]) {
-      told.seconds = std::max(told.seconds, since + seconds(survival->leaderless));
+      lost_at = std::min(lost_at, survival->lost_at);
       told.others_made += made[worker] - std::min(made[worker], survival->steps_before);
     }
+  told.seconds = std::max(static_cast<double>(now - lost_at) * 1e-9, 1e-9);
   if (std::ranges::any_of(survivals_, [](const auto& survival) { return survival && survival->rests; }))
     told.others_stood = told.seconds;
   return told;

@@ -100,6 +100,7 @@ Status Replacing::restart(Lost& lost) {
   DLHOST_TRY(pool_.address_book().admissions()->invite(lost.told.workers));
   DLHOST_TRY(pool_.address_book().begin(beginning));
   for (const std::uint32_t seat : lost.told.workers) DLHOST_TRY(pool_.replaceable()->restart(seat, lost.number));
+  if (terms_.restarted) terms_.restarted();
   return {};
 }
 

@@ -31,6 +31,7 @@ class Replacing {
     std::function<bool(const Status& why)> may;           // true: continue without the lost group, and replace it
     std::function<void(const record::Replacement&)> tell; // called when a group is replaced
     std::function<std::uint64_t()> step;                  // the leader's present step
+    std::function<void()> restarted = nullptr;            // called when a group has other processes
   };
   Replacing(Host& host, WorkerPool& pool, Worker& leader, Terms terms)
       : host_(host), pool_(pool), leader_(leader), terms_(std::move(terms)) {}

@@ -41,7 +41,9 @@ Result<std::optional<Leadership>> succeed(Host& host, env::Processes& processes,
     if (leadership.ok()) return std::optional(*std::move(leadership));
     if (leadership.status().code() != Code::exists) return leadership.status();
     const auto now = Leadership::told(disk, run);
-    if (now.ok() && now->process != dead && !now->workers.empty()) return std::optional<Leadership>();
+    // A leader among groups that go on waits for the ends of all others; it has a standby by now.
+    const bool has_begun = now.ok() && (!now->workers.empty() || !now->going_on.meeting.empty());
+    if (has_begun && now->process != dead) return std::optional<Leadership>();
   }
   return Status::timeout("the run in ", run, " has a new leader, which has not started yet");
 }
@@ -50,7 +52,8 @@ int leader_of(Disk& disk, env::Processes& processes, const std::string& meeting)
   const auto run = MeetingFolder::bequeathed(disk, meeting);
   if (!run.ok()) return 0;
   const auto leader = Leadership::told(disk, *run);
-  return leader.ok() && processes.runs(leader->process) ? leader->process : 0;
+  const bool leads = leader.ok() && leader->going_on.meeting == meeting && processes.runs(leader->process);
+  return leads ? leader->process : 0;
 }
 
 void let_workers_go_first(Host& host, env::Processes& processes, const std::string& run, int dead) {

@@ -28,7 +28,7 @@ Result<bool> permit_takeover(Disk&, const std::string& run);
 Result<std::optional<Leadership>> succeed(Host&, env::Processes&, const std::string& run, const std::string& machine,
                                           int dead, const std::function<Status()>& get_standby);
 
-// The process that leads the run whose workers meet in that folder, or prepares to. 0: none does.
+// The process that leads workers that meet in that folder and go on, or prepares to. 0: none does.
 int leader_of(Disk&, env::Processes&, const std::string& meeting);
 
 // For the standby: waits for the dead leader's workers to end, unless server groups go on without it. They may hold

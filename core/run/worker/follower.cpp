@@ -74,6 +74,7 @@ Status Follower::steps() {
   DLHOST_TRY(feeds_->seek(next_));
   watch_.emplace(session_->host().clock(), *feeds_, *worker_);
   DLHOST_TRY(address_book_.meet(number_));
+  has_begun_ = true;
   watch_->begin();
   return worker_->leads() ? lead_steps() : follow_steps();
 }

@@ -28,6 +28,8 @@ class Follower {
   // Writes the state that outlives the other workers into the run's folder. Called if the leader is gone and this
   // worker takes its place. `end`: ends a worker that does not end by itself.
   Status salvage(const std::string& run, const std::function<void(std::uint32_t worker)>& end);
+  // All have begun together: none waits in the address book for this worker.
+  bool has_begun() const { return has_begun_; }
 
  private:
   bool is_to_die(const Status&);
@@ -46,6 +48,7 @@ class Follower {
   std::unique_ptr<Feeds> feeds_;
   std::optional<StepWatch> watch_;
   std::uint64_t next_ = 0; // the next step of the feeds
+  bool has_begun_ = false;
 };
 
 } // namespace dlhost::run

@@ -52,12 +52,13 @@ Status LostLeader::follow(std::uint32_t number) {
 Status LostLeader::answer(Survival survival) {
   const Leaderless leaderless = *std::exchange(leaderless_, std::nullopt);
   if (ends_.shard) survival.times_aligned = ends_.shard->times_aligned();
-  survival.leaderless = ends_.session.host().clock().now() - leaderless.since;
+  survival.lost_at = leaderless.since;
   survival.steps_before = leaderless.steps;
   survival.rests = orders_.resting;
   losses_ = lost_.count();
   survival_ = std::move(survival);
-  return ends_.address_book.admissions()->survive(ends_.number, survival_);
+  return ends_.address_book.admissions()->survive(static_cast<std::uint32_t>(lost_.number_of(0)), ends_.number,
+                                                  survival_);
 }
 
 // The new leader may still be waiting for that.
@@ -65,7 +66,8 @@ Status LostLeader::answer_again() {
   losses_ = lost_.count();
   if (survival_.seen.empty()) return {}; // it has never answered
   lost_.add_lost(survival_);
-  return ends_.address_book.admissions()->survive(ends_.number, survival_);
+  return ends_.address_book.admissions()->survive(static_cast<std::uint32_t>(lost_.number_of(0)), ends_.number,
+                                                  survival_);
 }
 
 } // namespace dlhost::run

@@ -28,7 +28,8 @@ Result<Salvage::Records> Salvage::surviving(std::uint32_t server_group) const {
   const auto published = [&](const param::Slice& slice) { return ends_.memory.published_of(server_group, slice); };
   Records newest;
   for (const auto& slice : ends_.slices().all()) {
-    if (!published(slice).has(slice.id))
+    const bool is_seen = !ends_.memory.of(ends_.layout.map.home_of(server_group) + slice.server).empty();
+    if (!is_seen || !published(slice).has(slice.id))
       return Status::not_found("server ", slice.server, " of server group ", server_group, " had not begun");
     newest.push_back(published(slice).newest(slice.id));
   }
