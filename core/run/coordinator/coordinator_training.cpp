@@ -80,10 +80,7 @@ Status Coordinator::train(Session& session, Training& training, bool resumed) {
       [&](const LastSave& last) { return environment_.await_room(folder_->path(), job_.checkpoint.wait, last); });
   if (recovery_.on()) training.recover_from(&points, began_elsewhere_ || job_.topology.replicas > 1);
   training.replace_by([&](const Status& why) { return recovery_.goes_on(why, training.progress().step); },
-                      [&](const record::Replacement& replacement) {
-                        replacements_.push_back(replacement);
-                        tell_workers(training).ignore("a successor finds the dead processes gone");
-                      },
+                      [&](const record::Replacement& replacement) { replacements_.push_back(replacement); },
                       why_again_);
   Checkpoints tested(session, checkpoint_folder() + "/testing", 1); // the best one is moved out of here
   if (job_.topology.testing_group) training.test_beside(&tested);

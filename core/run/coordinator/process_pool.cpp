@@ -4,7 +4,6 @@
 
 #include "env/process/launched.h"
 #include "env/process/process.h"
-#include "plan/worker_map.h"
 #include "run/membership/meeting_folder.h"
 #include "run/recovery/succession.h"
 
@@ -35,6 +34,7 @@ Result<std::unique_ptr<WorkerPool>> ProcessPool::adopt(Session& leader, const Go
   DLHOST_ASSIGN(auto used, env::SharedFolder::join(going_on.meeting));
   pool->used_.emplace(std::move(used));
   pool->meeting_ = going_on.meeting;
+  pool->first_group_ = going_on.homes.at(1);
   DLHOST_ASSIGN(const Posting posting, MeetingFolder::read_posting(disk, going_on.meeting));
   if (posting.machines.size() != going_on.workers.size() + 1)
     return Status::corrupt(going_on.meeting, ": ", posting.machines.size(), " workers are posted, and ",
@@ -46,21 +46,16 @@ Result<std::unique_ptr<WorkerPool>> ProcessPool::adopt(Session& leader, const Go
     const auto seat = static_cast<std::uint32_t>(which + 1);
     const bool is_worker = process != env::own_process() && env::has_word(process, going_on.meeting);
     pool->processes_->adopt(seat, is_worker ? process : 0); // its number may be another process's by now
-    if (seat < pool->first_group()) pool->processes_->kill(seat);
+    if (seat < pool->first_group_) pool->processes_->kill(seat);
   }
-  std::vector<std::uint32_t> seats(pool->first_group());
+  std::vector<std::uint32_t> seats(pool->first_group_);
   std::iota(seats.begin(), seats.end(), 0U);
   DLHOST_TRY(pool->address_book_->admissions()->invite(seats));
   return std::unique_ptr<WorkerPool>(std::move(pool));
 }
 
-std::uint32_t ProcessPool::first_group() const {
-  const config::Topology& topology = leader_.job().topology;
-  return plan::WorkerMap(topology, plan::Place::machines(topology)).home_of(1);
-}
-
 // The processes of other groups may end without an end of the run.
-Status ProcessPool::look() { return number_ == 0 ? processes_->look() : processes_->look(0, first_group()); }
+Status ProcessPool::look() { return number_ == 0 ? processes_->look() : processes_->look(0, first_group_); }
 
 void ProcessPool::let_go() {
   processes_->let_go();
@@ -79,7 +74,7 @@ Status ProcessPool::part() {
 Status ProcessPool::start() {
   for (std::uint32_t seat = 1; number_ == 0 && seat < address_book_->workers(); ++seat)
     DLHOST_TRY(processes_->start(seat));
-  for (std::uint32_t seat = 1; number_ > 0 && seat < first_group(); ++seat)
+  for (std::uint32_t seat = 1; number_ > 0 && seat < first_group_; ++seat)
     DLHOST_TRY(processes_->restart(seat, number_));
   return {};
 }

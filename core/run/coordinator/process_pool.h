@@ -45,14 +45,13 @@ class ProcessPool final : public WorkerPool, private Replaceable {
   Status restart(std::uint32_t seat, std::uint32_t number) override { return processes_->restart(seat, number); }
   explicit ProcessPool(Session& leader) : leader_(leader) {}
   void take_up(const std::string& folder, const Posting&);
-  // The seats of the first server group.
-  std::uint32_t first_group() const;
 
   Session& leader_;
   std::optional<env::TemporaryFolder> folder_; // made by this pool
   std::optional<env::SharedFolder> used_;      // else, with its path
   std::string meeting_;
-  std::uint32_t number_ = 0; // of this process's group (Admissions); 0: all begin together
+  std::uint32_t number_ = 0;      // of this process's group (Admissions); 0: all begin together
+  std::uint32_t first_group_ = 0; // seats of the first server group, if others go on
   std::optional<FolderAddressBook> address_book_;
   std::optional<WorkerProcesses> processes_; // from seat 1
 };

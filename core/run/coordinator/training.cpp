@@ -196,8 +196,8 @@ Status Training::rejoin(const std::optional<param::CheckpointFiles>& files) {
     const nlohmann::json before = files ? files->manifest->at("run").at("training") : state();
     DLHOST_TRY(take(moved(before, session_.job(), *feeds_, left, {})));
   } catch (const nlohmann::json::exception& error) {
-    return Status::corrupt(files ? files->folder : session_.job().name,
-                           "/manifest.json: its training state is damaged: ", record::json_fault(error));
+    return Status::corrupt(files ? concat(files->folder, "/manifest.json") : "the start of this run",
+                           ": its training state is damaged: ", record::json_fault(error));
   }
   ledger_ = left.ledger;
   ledger_of_ = left.ledger_of;

@@ -84,7 +84,7 @@ Status MeetingFolder::forget_failure(Disk& disk, const std::string& folder) {
 }
 
 void MeetingFolder::give_up(Disk& disk, const std::string& folder) {
-  disk.write_text(given_up_in(folder), "").ignore("whoever waits for a leader there does not wait for ever");
+  disk.write_text(given_up_in(folder), "").ignore("a worker without a leader ends by its own limit");
 }
 
 bool MeetingFolder::is_given_up(Disk& disk, const std::string& folder) { return disk.exists(given_up_in(folder)); }

@@ -36,7 +36,7 @@ Status LostGroups::reach_earlier(std::uint32_t worker, const Contact& contact) {
   reach_or_lose(worker, contact);
   if (!lost_[worker]) return {};
   const std::uint32_t group = map_.server_group_of(worker);
-  if (group == 0 || number_ == 0) return Status::gone("worker ", worker, " is gone"); // a leader asks again who goes on
+  if (group == 0 || number_ == 0) return Status::gone("worker ", worker, " is gone"); // a leader tries again
   joining_->lost.push_back(group);
   return {};
 }

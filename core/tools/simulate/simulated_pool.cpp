@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "env/simulated/processes.h"
-#include "plan/worker_map.h"
 #include "run/membership/meeting_folder.h"
 #include "run/recovery/succession.h"
 
@@ -75,22 +74,19 @@ void SimulatedPool::take_up() {
 
 // A process of the first group may be this one, which has become the leader.
 Result<std::unique_ptr<run::WorkerPool>> SimulatedPool::adopt(env::simulated::World& world, run::Session& leader,
-                                                              const std::string& folder, std::shared_ptr<Crew> crew) {
-  std::unique_ptr<SimulatedPool> pool(new SimulatedPool(world, leader, folder, std::move(crew)));
-  DLHOST_ASSIGN(pool->number_, run::MeetingFolder::take_number(leader.host().disk(), folder));
+                                                              const run::GoingOn& going_on,
+                                                              std::shared_ptr<Crew> crew) {
+  std::unique_ptr<SimulatedPool> pool(new SimulatedPool(world, leader, going_on.meeting, std::move(crew)));
+  pool->first_group_ = going_on.homes.at(1);
+  DLHOST_ASSIGN(pool->number_, run::MeetingFolder::take_number(leader.host().disk(), going_on.meeting));
   pool->take_up();
-  std::vector<std::uint32_t> seats(pool->first_group());
+  std::vector<std::uint32_t> seats(pool->first_group_);
   std::iota(seats.begin(), seats.end(), 0U);
   for (const std::uint32_t seat : seats)
     if (seat > 0 && pool->crew_->processes.at(seat - 1) != world.process())
       world.kill(pool->crew_->processes[seat - 1]);
   DLHOST_TRY(pool->address_book_->admissions()->invite(seats));
   return std::unique_ptr<run::WorkerPool>(std::move(pool));
-}
-
-std::uint32_t SimulatedPool::first_group() const {
-  const config::Topology& topology = leader_.job().topology;
-  return plan::WorkerMap(topology, plan::Place::machines(topology)).home_of(1);
 }
 
 // Waits for the workers to end, and kills the rest. If the leader itself was killed, it waits for none: the workers
@@ -109,7 +105,7 @@ SimulatedPool::~SimulatedPool() {
 Status SimulatedPool::start() {
   for (std::uint32_t seat = 1; number_ == 0 && seat < address_book_->workers(); ++seat)
     crew_->processes.push_back(start(seat, 0));
-  for (std::uint32_t seat = 1; number_ > 0 && seat < first_group(); ++seat) DLHOST_TRY(restart(seat, number_));
+  for (std::uint32_t seat = 1; number_ > 0 && seat < first_group_; ++seat) DLHOST_TRY(restart(seat, number_));
   return {};
 }
 
@@ -153,7 +149,7 @@ std::string SimulatedPool::fate(std::uint32_t seat) {
 
 // The processes of other groups may end without an end of the run.
 Status SimulatedPool::look() {
-  const auto seats = number_ == 0 ? crew_->processes.size() : first_group() - 1;
+  const auto seats = number_ == 0 ? crew_->processes.size() : first_group_ - 1;
   for (std::uint32_t seat = 1; seat <= seats; ++seat)
     if (has_ended(seat)) return Status::gone("worker ", seat, " is gone: ", fate(seat));
   return {};

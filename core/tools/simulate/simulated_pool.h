@@ -31,7 +31,7 @@ class SimulatedPool final : public run::WorkerPool, private run::Replaceable {
                                                        const std::string& folder, std::shared_ptr<Crew>);
   // Takes over a crew, as run::ProcessPool does.
   static Result<std::unique_ptr<run::WorkerPool>> adopt(env::simulated::World&, run::Session& leader,
-                                                        const std::string& folder, std::shared_ptr<Crew>);
+                                                        const run::GoingOn&, std::shared_ptr<Crew>);
   ~SimulatedPool() override;
 
   run::AddressBook& address_book() override { return *address_book_; }
@@ -48,8 +48,6 @@ class SimulatedPool final : public run::WorkerPool, private run::Replaceable {
   SimulatedPool(env::simulated::World& world, run::Session& leader, std::string folder, std::shared_ptr<Crew> crew)
       : world_(world), leader_(leader), folder_(std::move(folder)), crew_(std::move(crew)) {}
   void take_up();
-  // The seats of the first server group.
-  std::uint32_t first_group() const;
   Status look() override;
   bool has_ended(std::uint32_t seat) override;
   Status restart(std::uint32_t seat, std::uint32_t number) override;
@@ -59,7 +57,8 @@ class SimulatedPool final : public run::WorkerPool, private run::Replaceable {
   run::Session& leader_;
   const std::string folder_;
   const std::shared_ptr<Crew> crew_;
-  std::uint32_t number_ = 0; // of this process's group (run::Admissions); 0: all begin together
+  std::uint32_t number_ = 0;      // of this process's group (run::Admissions); 0: all begin together
+  std::uint32_t first_group_ = 0; // seats of the first server group, if others go on
   bool is_let_go_ = false;
   std::optional<run::FolderAddressBook> address_book_;
 };

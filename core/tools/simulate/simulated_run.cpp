@@ -75,7 +75,7 @@ class SimulatedRun::Environment final : public run::RunEnvironment, private run:
   run::WorkerPool::Maker pool_among(const config::Job&, const run::GoingOn& going_on) override {
     return [this, going_on](run::Session& leader) {
       keep_standby();
-      return SimulatedPool::adopt(run_.world_, leader, going_on.meeting, run_.crew_);
+      return SimulatedPool::adopt(run_.world_, leader, going_on, run_.crew_);
     };
   }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t long_enough = 20'000'000'000;
 
-// Starts a process that sleeps, as a child of another one that has ended. Its end is nobody's here to wait for.
+// Starts a process that sleeps, as a child of another one that has ended. This process cannot wait for its end.
 pid_t orphan() {
   int ends[2] = {};
   EXPECT_EQ(::pipe(ends), 0);

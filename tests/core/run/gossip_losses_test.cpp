@@ -13,7 +13,7 @@ bool is_told(const tools::Simulated& run, const std::string& what) {
   return std::ranges::any_of(run.told, [&](const std::string& line) { return line.find(what) != std::string::npos; });
 }
 
-// No step is repeated that another group has heard of, whoever dies, and each step counts once.
+// A step that another group has heard of is not repeated, whichever process dies, and each step counts once.
 TEST_F(GossipLossesTest, GroupsThatGossipGoOnWithoutThoseThatAreLost) {
   std::uint32_t replaced = 0;
   for (const int replicas : {1, 2})
