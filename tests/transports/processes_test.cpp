@@ -1,19 +1,23 @@
 // Transports between processes: a party killed at any moment is reported gone, and leaves nothing behind.
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <functional>
 #include <random>
+#include <thread>
 
 #include <gmock/gmock.h>
 
 #include <dlhost/random.h>
 
 #include "env/real_host.h"
+#include "shm/inbox.h"
 #include "shm/segment.h"
 #include "ways.h"
 
@@ -157,6 +161,34 @@ TEST(ShmProcessesTest, AKilledPartyLeavesNothing) {
   { const auto next = open_endpoint(host, "shm", "next"); }
   for (const auto& name : plugins::shm::segments_with(plugins::shm::prefix_of_user()))
     EXPECT_EQ(name.find("-party"), std::string::npos) << name << " is still there";
+}
+
+// Killed as soon as its inbox exists, before that has memory.
+TEST(ShmProcessesTest, KilledAsItBeginsNothingIsLeft) {
+  const std::string name = concat(plugins::shm::prefix_of_user(), getpid(), "-begun", plugins::shm::inbox_suffix);
+  const int file = shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600);
+  ASSERT_GE(file, 0);
+  close(file);
+  plugins::shm::remove_leftovers();
+  EXPECT_TRUE(plugins::shm::segments_with(name).empty());
+}
+
+// Another process that cleans up meanwhile does not take an inbox that is being made for a dead process's.
+TEST(ShmProcessesTest, WhoBeginsKeepsItsInbox) {
+  const std::string name = concat(plugins::shm::prefix_of_user(), getpid(), "-kept", plugins::shm::inbox_suffix);
+  std::atomic<bool> over = false;
+  std::vector<std::thread> others;
+  for (int i = 0; i < 2; ++i)
+    others.emplace_back([&] {
+      while (!over) plugins::shm::remove_leftovers();
+    });
+  for (int round = 0; round < 2000; ++round) {
+    const auto made = plugins::shm::Segment::make_owned(name, 64);
+    if (!made.ok()) ADD_FAILURE() << made.status().message();
+    if (plugins::shm::segments_with(name).empty()) ADD_FAILURE() << "round " << round;
+  }
+  over = true;
+  for (auto& other : others) other.join();
 }
 
 // A region may outlive its endpoint.

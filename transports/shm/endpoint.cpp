@@ -55,8 +55,7 @@ Result<std::unique_ptr<Endpoint>> ShmEndpoint::open(Host& host, std::string_view
 }
 
 Status ShmEndpoint::open_inbox() {
-  DLHOST_ASSIGN(auto made, Segment::make(own_ + std::string(inbox_suffix), sizeof(Inbox), Segment::File::keep));
-  if (!made.try_own()) return Status::internal("the segment '", own_, "' is new, but already has an owner");
+  DLHOST_ASSIGN(auto made, Segment::make_owned(own_ + std::string(inbox_suffix), sizeof(Inbox)));
   inbox_ = std::make_shared<Segment>(std::move(made));
   auto* inbox = new (inbox_->data()) Inbox;
   inbox->process = getpid();

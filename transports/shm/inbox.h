@@ -34,13 +34,10 @@ struct Inbox {
   Slot slots[256];
 
   void show() { std::atomic_ref(layout).store(this_layout, std::memory_order_release); }
+  // Every version has this word at the same place.
   static bool ready(const Segment& segment) {
-    return segment.size() >= sizeof(Inbox) && layout_of(segment) == this_layout;
-  }
-  // Zero: still being made, perhaps not yet locked by its owner. Every version has this word at the same place.
-  static std::uint64_t layout_of(const Segment& segment) {
-    if (segment.size() < sizeof(std::uint64_t)) return 0;
-    return std::atomic_ref(*static_cast<std::uint64_t*>(segment.data())).load(std::memory_order_acquire);
+    return segment.size() >= sizeof(Inbox) &&
+           std::atomic_ref(*static_cast<std::uint64_t*>(segment.data())).load(std::memory_order_acquire) == this_layout;
   }
 };
 

@@ -38,19 +38,57 @@ Status failed(const bip::interprocess_exception& error, const std::string& name,
 
 } // namespace
 
-Result<Segment> Segment::make(std::string name, std::size_t bytes, File file) {
+void Segment::create(const std::string& name) {
+  object_ = bip::shared_memory_object(bip::create_only, name.c_str(), bip::read_write, bip::permissions(0600));
+  name_ = name;
+}
+
+Status Segment::reserve(std::size_t bytes) {
+  if (const int error = posix_fallocate(file(), 0, static_cast<off_t>(bytes)); error != 0)
+    return no_room(name_, bytes, error);
+  mapped_ = map_once(object_);
+  return {};
+}
+
+Result<Segment> Segment::make(std::string name, std::size_t bytes) {
   try {
     Segment made;
-    made.object_ = bip::shared_memory_object(bip::create_only, name.c_str(), bip::read_write, bip::permissions(0600));
-    made.name_ = name;
-    const int handle = made.object_.get_mapping_handle().handle;
-    if (const int error = posix_fallocate(handle, 0, static_cast<off_t>(bytes)); error != 0)
-      return no_room(name, bytes, error);
-    made.mapped_ = map_once(made.object_);
-    if (file == File::close) made.object_ = {};
+    made.create(name);
+    DLHOST_TRY(made.reserve(bytes));
+    made.object_ = {};
     return made;
   } catch (const bip::interprocess_exception& error) {
     return failed(error, name, "making");
+  }
+}
+
+// Until the lock is taken, others may take the segment for that of a dead process and remove its name.
+Result<Segment> Segment::make_owned(std::string name, std::size_t bytes) {
+  try {
+    while (true) {
+      Segment made;
+      made.create(name);
+      if (flock(made.file(), LOCK_EX) != 0) return Status::system(errno, concat("locking shared memory '", name, "'"));
+      if (made.has_name()) {
+        DLHOST_TRY(made.reserve(bytes));
+        return made;
+      }
+      made.name_.clear();
+    }
+  } catch (const bip::interprocess_exception& error) {
+    return failed(error, name, "making");
+  }
+}
+
+std::optional<Segment> Segment::take_left(const std::string& name) {
+  try {
+    Segment left;
+    left.object_ = bip::shared_memory_object(bip::open_only, name.c_str(), bip::read_write);
+    if (!left.try_own() || !left.has_name()) return std::nullopt; // its name may be another segment's by now
+    left.name_ = name;
+    return left;
+  } catch (const bip::interprocess_exception&) {
+    return std::nullopt; // another process has removed it
   }
 }
 
@@ -82,7 +120,14 @@ void Segment::remove_name() {
   name_.clear();
 }
 
-bool Segment::try_own() const { return flock(object_.get_mapping_handle().handle, LOCK_EX | LOCK_NB) == 0; }
+bool Segment::try_own() const { return flock(file(), LOCK_EX | LOCK_NB) == 0; }
+
+bool Segment::has_name() const {
+  struct stat found {};
+  return fstat(file(), &found) == 0 && found.st_nlink > 0;
+}
+
+int Segment::file() const { return object_.get_mapping_handle().handle; }
 
 std::string prefix_of_user() { return concat("dlhost-", geteuid(), "-"); }
 
@@ -97,13 +142,12 @@ std::vector<std::string> segments_with(const std::string& prefix) {
 void remove_leftovers() {
   for (const auto& name : segments_with(prefix_of_user())) {
     if (!name.ends_with(inbox_suffix)) continue;
-    auto inbox = Segment::open(name, Segment::File::keep);
-    if (!inbox.ok() || Inbox::layout_of(*inbox) == 0 || !inbox->try_own()) continue;
-    const std::string owner = name.substr(0, name.size() - inbox_suffix.size());
     // The inbox goes last: while it exists, another process will come back for the rest.
+    const auto inbox = Segment::take_left(name);
+    if (!inbox) continue;
+    const std::string owner = name.substr(0, name.size() - inbox_suffix.size());
     for (const auto& left : segments_with(owner + "."))
       if (left != name) bip::shared_memory_object::remove(left.c_str());
-    bip::shared_memory_object::remove(name.c_str());
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,15 @@ namespace dlhost::plugins::shm {
 
 class Segment {
  public:
+  // Zeroed. Removed with this object, unless the other side has removed its name before.
+  static Result<Segment> make(std::string name, std::size_t bytes);
+  // The same, with a lock that shows that this process lives. It is kept until the process ends, even by a kill.
+  static Result<Segment> make_owned(std::string name, std::size_t bytes);
   // A mapping needs no open file; a lock does. A process has few descriptors, and there is a ring for each pair.
   enum class File { close, keep };
-  // Zeroed. Removed with this object, unless the other side has removed its name before.
-  static Result<Segment> make(std::string name, std::size_t bytes, File = File::close);
   static Result<Segment> open(std::string name, File = File::close);
+  // A segment whose owner is dead, perhaps before it had memory: removed with this object. None: it has a living owner.
+  static std::optional<Segment> take_left(const std::string& name);
 
   Segment() = default;
   Segment(Segment&&) noexcept = default;
@@ -35,6 +40,11 @@ class Segment {
   bool try_own() const;
 
  private:
+  void create(const std::string& name);
+  Status reserve(std::size_t bytes);
+  bool has_name() const; // nobody has removed it
+  int file() const;
+
   std::string name_;                                 // empty: this object does not remove it
   boost::interprocess::shared_memory_object object_; // with its file open, if kept
   Mapping mapped_;

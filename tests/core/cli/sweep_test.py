@@ -27,7 +27,8 @@ class Sweep(Workers):
     def setUp(self) -> None:
         super().setUp()
         self.draw = random.Random(f"{SEED} {self.id()}")
-        self.killed: set[int] = set()
+        self.killed: set[int] = set()  # in this round
+        self.victims: set[int] = set()
 
     def leader_or_none(self) -> int | None:
         try:
@@ -46,6 +47,7 @@ class Sweep(Workers):
             self.until(lambda: self.leader_or_none() not in (None, *self.killed), PATIENCE, self.state)
             victim = self.leader()
         self.killed.add(victim)
+        self.victims.add(victim)
         try:
             os.kill(victim, signal.SIGKILL)
         except ProcessLookupError:  # it was about to end
@@ -87,6 +89,10 @@ class Sweep(Workers):
         process.communicate(timeout=PATIENCE)
         self.nothing_is_left()
         self.until(lambda: not self.standbys(), PATIENCE, self.state)
+        self.assertEqual(self.segments_of_victims(), [])
+
+    def segments_of_victims(self) -> list[str]:
+        return [name for name in os.listdir("/dev/shm") if name.startswith(tuple(f"dlhost-{os.getuid()}-{v}-" for v in self.victims))]
 
     def standbys(self) -> list[int]:
         return [process for process, words in self.command_lines().items() if "standby" in words]
