@@ -149,7 +149,7 @@ void print_plan_json(const net::Graph& graph, const Partition& partition) {
 Status print_plan(run::Session& session, bool json) {
   DLHOST_ASSIGN(const auto graph, session.whole_net());
   config::Problems problems;
-  const auto partition = Partition::of(*graph, session.job(), problems);
+  const auto partition = Partition::of(*graph, session.job(), plan::Place::bounds_of_rows(session.job()), problems);
   DLHOST_TRY(problems.status());
   json ? print_plan_json(*graph, *partition) : print_plan_text(*graph, *partition);
   return {};

@@ -334,8 +334,9 @@ std::vector<net::NodePart> node_parts(const net::Graph& graph, const std::vector
   return parts;
 }
 
-std::optional<Partition> Partition::of(const net::Graph& graph, const config::Job& job, config::Problems& problems) {
-  auto parts = layer_parts(graph, job, Place::bounds_of_rows(job), problems);
+std::optional<Partition> Partition::of(const net::Graph& graph, const config::Job& job,
+                                       const std::vector<std::int64_t>& rows, config::Problems& problems) {
+  auto parts = layer_parts(graph, job, rows, problems);
   if (!parts) return std::nullopt;
   const auto workers = static_cast<std::uint32_t>(job.topology.workers_per_group);
   Partition partition{.layers = *std::move(parts),
@@ -349,16 +350,6 @@ std::optional<Partition> Partition::of(const net::Graph& graph, const config::Jo
   for (const Connector& connector : partition.connectors) partition.features.add(connector.crossing);
   for (const ParamPart& param : partition.params) partition.param_bytes.add(param.crossing);
   return partition;
-}
-
-void check_partition(const net::Graph& net, const config::Job& job, bool trains, config::Problems& problems) {
-  const auto parts = layer_parts(net, job, Place::bounds_of_rows(job), problems);
-  if (!parts || !trains || job.topology.workers_per_group == 1) return;
-  const auto other = std::ranges::find_if(*parts, [](const LayerPart& part) { return part.scheme != axis_name(0); });
-  if (other == parts->end()) return;
-  const net::Node& node = net.nodes()[static_cast<std::size_t>(other - parts->begin())];
-  problems.of_layer(node.name, node.where, "is cut by \"", other->scheme,
-                    "\", which `dlhost check --plan` plans, and no run does yet: leave out partition and location");
 }
 
 } // namespace dlhost::plan

@@ -60,16 +60,14 @@ std::optional<std::vector<LayerPart>> layer_parts(const net::Graph&, const confi
 std::vector<net::NodePart> node_parts(const net::Graph&, const std::vector<LayerPart>&, std::uint32_t rank);
 
 struct Partition {
-  // The same, and what goes between the parts. Requires: the net was built at the group's batch.
-  static std::optional<Partition> of(const net::Graph&, const config::Job&, config::Problems&);
+  // layer_parts(), and what goes between the parts.
+  static std::optional<Partition> of(const net::Graph&, const config::Job&, const std::vector<std::int64_t>& rows,
+                                     config::Problems&);
 
   std::vector<LayerPart> layers; // by node
   std::vector<Connector> connectors;
   std::vector<ParamPart> params;
   Crossing features, param_bytes;
 };
-
-// Adds what keeps the net from being divided as the job asks. `trains`: a run is to do it, and not only a plan.
-void check_partition(const net::Graph&, const config::Job&, bool trains, config::Problems&);
 
 } // namespace dlhost::plan

@@ -68,7 +68,21 @@ param::Slices TablePlan::cut(const param::Store& store, const param::Gradients& 
     if (is_whole(*param)) pieces[param->number] = std::max<std::int64_t>(gradients.elements()[param->number], 1);
   const std::int64_t threshold = job_.topology.slice_elements;
   const bool flows = exchange_.groups == Exchange::Groups::gradients && !has_sums();
-  return param::Slices::cut(gradients.elements(), servers_, threshold, pieces, flows ? flowing_slices * threshold : 0);
+  return param::Slices::cut(gradients.elements(), servers_, threshold, pieces, flows ? flowing_slices * threshold : 0,
+                            parts(store));
+}
+
+// What one worker holds stays with it: nothing crosses.
+param::Slices::Parts TablePlan::parts(const param::Store& store) const {
+  param::Slices::Parts parts;
+  for (const auto& param : store.params()) {
+    auto& cut = parts.emplace_back();
+    for (const param::ParamPart& part : param->declared.parts) {
+      const bool stays = part.holders.size() == 1 && part.holders[0].rank < servers_;
+      cut.push_back({part.first, part.count, stays ? std::optional(part.holders[0].rank) : std::nullopt});
+    }
+  }
+  return parts;
 }
 
 TablePlan::OfWorker TablePlan::lay_out(const param::Store& store) const {
@@ -156,22 +170,31 @@ std::size_t TablePlan::summed_bytes(const param::Store& store, const OfWorker& o
   return bytes + place_.server_groups * servers_ * multiplying_bytes(store, own.slices);
 }
 
-// Each contribution to a server on another machine crosses once, and each version crosses once to each machine that
-// reads it. Only a codec knows the size of its encodings.
+// Each contribution to a server on another machine crosses once, and each version crosses once to each machine with a
+// worker that holds the param. Only a codec knows the size of its encodings.
 std::optional<record::Freight> TablePlan::freight(const param::Store& store, const param::Slices& slices,
                                                   std::uint32_t worker) const {
   if (!map_.has_far(worker) || !exchange_.sends_alike) return {};
   const std::uint32_t group = map_.server_group_of(worker), machine = map_.machine_of(worker);
-  std::set<std::uint32_t> elsewhere;
-  for (const std::uint32_t other : map_.workers_of(group)) elsewhere.insert(map_.machine_of(other));
-  elsewhere.erase(machine);
+  const auto holds = [&](const param::Slice& slice, std::uint32_t other) {
+    const auto& parts = store.params()[slice.param]->declared.parts;
+    return param::holds(param::holders_of(parts, slice.part), other % place_.workers);
+  };
+  const auto readers_elsewhere = [&](const param::Slice& slice) {
+    std::set<std::uint32_t> elsewhere;
+    for (const std::uint32_t other : map_.workers_of(group))
+      if (holds(slice, other)) elsewhere.insert(map_.machine_of(other));
+    elsewhere.erase(machine);
+    return elsewhere.size();
+  };
   record::Freight freight;
   for (const param::Slice& slice : slices.all()) {
     const std::uint32_t server = map_.home_of(group) + slice.server;
     const std::uint64_t bytes = static_cast<std::uint64_t>(slice.count) * sizeof(float);
     const auto& factors = store.params()[slice.param]->factors; // each server needs all of them
-    if (server == worker) freight.params += bytes * elsewhere.size();
-    if (map_.machine_of(server) != machine) freight.gradients += factors ? factors->bytes() : bytes;
+    if (server == worker) freight.params += bytes * readers_elsewhere(slice);
+    if (map_.machine_of(server) != machine && holds(slice, worker))
+      freight.gradients += factors ? factors->bytes() : bytes;
   }
   return freight;
 }

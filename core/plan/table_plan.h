@@ -81,6 +81,7 @@ class TablePlan {
   bool is_whole(const param::Param&) const; // it is not cut
   bool is_encoded(const param::Param&) const;
   param::Slices cut(const param::Store&, const param::Gradients&) const;
+  param::Slices::Parts parts(const param::Store&) const;
   std::size_t readers() const;
   param::Masters::Copies copies(const param::Store&) const;
   std::size_t multiplying_bytes(const param::Store&, const param::Slices&) const;

@@ -9,17 +9,28 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <dlhost/status.h>
 
 namespace dlhost::program {
 
+// The loans of a step. The same on all workers of the group.
+struct LentMemory {
+  std::vector<std::size_t> bytes;     // of each worker's memory to lend
+  std::vector<std::string> transfers; // in words, such as "the features of layer 'fc6'"
+
+  bool empty() const { return transfers.empty(); }
+};
+
 class BoxExchange {
  public:
   virtual ~BoxExchange() = default;
-  // Makes this worker's memory to lend. `bytes`: of each worker's. Call once, before the first step.
-  virtual Result<std::span<std::byte>> open(std::span<const std::size_t> bytes) = 0;
+  // Call once, before any memory is made.
+  virtual void lay_out(LentMemory) = 0;
+  // This worker's memory to lend. Requires: it is made.
+  virtual std::span<std::byte> own() = 0;
 
   // Waits until no worker reads what this one lent in the step before.
   virtual Status begin_step(std::uint64_t step) = 0;

@@ -34,7 +34,7 @@ struct UpdateRequest {
   param::DeviceSums* others = nullptr;    // null: no devices sum gradients
   bool crosses_beside = false;            // contributions leave the device beside the computing
   BoxExchange* boxes = nullptr;           // the group's other workers, if tensors go to them
-  std::vector<std::size_t> lent_bytes;    // of each worker of the group; empty: no tensors go to others
+  LentMemory lent;                        // empty: no tensors go to others
 };
 
 class ExchangeBuilder {

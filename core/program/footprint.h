@@ -19,6 +19,7 @@ struct Footprint {
   std::size_t unshared = 0;                       // the arena's size if no tensors shared memory
   std::size_t param_gradients = 0; // the most bytes of param gradients in the arena; independent of the batch
   std::size_t host = 0;            // extra host memory, if the host cannot reach the device's
+  std::size_t lent = 0;            // host memory for tensors that other workers read
 };
 
 } // namespace dlhost::program

@@ -28,15 +28,14 @@ Program::~Program() {
 }
 
 Status Program::open(const UpdateRequest& request) {
+  if (!request.lent.empty()) {
+    boxes_ = request.boxes;
+    boxes_->lay_out(request.lent);
+  }
   if (request.sharing) DLHOST_TRY(request.sharing->open(*store_));
   if (request.others) DLHOST_TRY(request.others->open(*store_));
   DLHOST_TRY(arenas_.make(*device_, *stream_, footprint_));
-  std::span<std::byte> lent;
-  if (!request.lent_bytes.empty()) {
-    boxes_ = request.boxes;
-    DLHOST_ASSIGN(lent, boxes_->open(request.lent_bytes));
-  }
-  arenas_.assign(slots_, request.sharing, lent);
+  arenas_.assign(slots_, request.sharing, boxes_ ? boxes_->own() : std::span<std::byte>());
   DLHOST_TRY(store_->allocate(request.updater ? &request.rule : nullptr));
   const ExchangeBuilder::Setup setup{.device = *device_,
                                      .stream = *stream_,
@@ -56,7 +55,8 @@ Status Program::open(const UpdateRequest& request) {
       at.frame.stream = stream_;
     }
   for (auto& call : calls_) point(call, slots_);
-  feeds_.find(units_, unit_frames_, calls_, slots_, frames_, cut_);
+  feeds_.find(units_, unit_frames_, calls_, slots_,
+              {.frames = frames_, .cut = cut_, .first_row = rows_.first(), .rows = rows_.rows()});
   results_.find(units_, slots_, frames_, training_);
   passes_.resize(static_cast<std::size_t>(frames_) * rows_.all().size());
   return stream_->wait();
@@ -295,7 +295,8 @@ const TensorDesc& Program::desc_of(std::size_t node, std::size_t output) const {
 }
 
 bool Program::takes_delivered(std::size_t node, std::size_t output) const {
-  return slots_.is_delivered(units_.at(node).outputs.at(output));
+  const auto& outputs = units_.at(node).outputs; // none of a source that other workers read
+  return output < outputs.size() && slots_.is_delivered(outputs[output]);
 }
 
 double Program::operations() const {

@@ -77,6 +77,9 @@ class Program {
   // A kept output of the last step, as plain f32 on the host.
   Result<std::vector<float>> read_output(std::size_t node, std::size_t output);
 
+  // The rows of the group's batch that it reads, in all frames.
+  std::int64_t first_row() const { return rows_.first() * (cut_ ? frames_ : 1); }
+  std::int64_t rows() const { return rows_.rows() * (cut_ ? frames_ : 1); }
   const std::vector<Unit>& units() const { return units_; }
   const net::Graph& graph() const { return *graph_; }
   plan::Plan plan() const; // the choices of the build

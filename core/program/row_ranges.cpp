@@ -12,7 +12,9 @@ RowRanges::RowRanges(const std::vector<Unit>& units) {
     begin = std::min(begin, unit.part.first_row);
     end = std::max(end, unit.part.first_row + unit.part.rows);
   }
-  rows_ = std::max<std::int64_t>(end - begin, 0);
+  if (begin > end) begin = end; // it computes nothing
+  first_ = begin;
+  rows_ = end - begin;
   for (const Unit& unit : units) {
     const Range range = unit.part.computes ? Range{unit.part.first_row - begin, unit.part.rows} : Range{};
     const auto known = std::ranges::find(all_, range);

@@ -19,12 +19,13 @@ class RowRanges {
 
   const std::vector<Range>& all() const { return all_; }
   std::size_t of(std::size_t unit) const { return number_[unit]; } // among all
+  std::int64_t first() const { return first_; }                    // of any, in the batch of a frame
   std::int64_t rows() const { return rows_; }                      // from the first row of any to the last
 
  private:
   std::vector<Range> all_;
   std::vector<std::size_t> number_;
-  std::int64_t rows_ = 0;
+  std::int64_t first_ = 0, rows_ = 0;
 };
 
 } // namespace dlhost::program

@@ -5,9 +5,9 @@
 namespace dlhost::program {
 
 void SourceFeeds::find(const std::vector<Unit>& units, UnitFrames& unit_frames, std::vector<Call>& calls,
-                       const Slots& slots, int frames, bool cut) {
+                       const Slots& slots, const Frames& of) {
   arrived_.resize(units.size());
-  for (int f = 0; f < frames; ++f)
+  for (int f = 0; f < of.frames; ++f)
     for (const Unit& unit : units) {
       if (!unit.described->source) continue;
       for (std::size_t o = 0; o < unit.outputs.size(); ++o) {
@@ -15,7 +15,8 @@ void SourceFeeds::find(const std::vector<Unit>& units, UnitFrames& unit_frames, 
         const auto& desc = slots[feed.slot].desc;
         feed.delivered = slots.is_delivered(feed.slot);
         const auto row_bytes = desc.plain_bytes() / static_cast<std::size_t>(std::max<std::int64_t>(desc.shape[0], 1));
-        if (cut) feed.offset = static_cast<std::size_t>(f * unit.part.rows) * row_bytes;
+        const std::int64_t first = unit.part.first_row - of.first_row + (of.cut ? f * of.rows : 0);
+        feed.offset = static_cast<std::size_t>(first) * row_bytes;
         for (auto& reader : unit_frames)
           for (std::size_t i = 0; i < reader.inputs.size(); ++i)
             if (slots.root(reader.input_slots[i]) == feed.slot) feed.readers.push_back(&reader.inputs[i]);

@@ -26,9 +26,13 @@ struct BatchView {
 
 class SourceFeeds {
  public:
-  // `cut`: each frame gets its part of the batch. Units' frames and calls outlive it. Requires: their pointers are set,
-  // except those to the feeder's memory.
-  void find(const std::vector<Unit>&, UnitFrames&, std::vector<Call>&, const Slots&, int frames, bool cut);
+  struct Frames {
+    int frames = 1;
+    bool cut = false;                     // each frame gets its part of the batch
+    std::int64_t first_row = 0, rows = 0; // of a frame's batch that the feeder reads
+  };
+  // Units' frames and calls outlive it. Requires: their pointers are set, except those to the feeder's memory.
+  void find(const std::vector<Unit>&, UnitFrames&, std::vector<Call>&, const Slots&, const Frames&);
 
   // Sets all addresses for this batch.
   void bind(const BatchView&, Slots&);

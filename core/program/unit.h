@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,13 @@ struct ParamBinding {
 };
 
 struct Unit {
+  // The form of the part of a param that this worker holds, in the master.
+  TensorDesc master_of(std::size_t param) const {
+    return param_places[param] ? TensorDesc{DType::f32, param_places[param]->shape, Format::plain()}
+                               : params[param]->master;
+  }
+  bool holds(std::size_t param) const { return !param_places[param] || param_places[param]->shape.count() > 0; }
+
   std::size_t node = 0;
   const net::Node* described = nullptr;
   net::NodePart part; // of the node, that this worker computes
@@ -58,7 +66,9 @@ struct Unit {
   std::vector<Buffer> buffers;
   std::vector<SlotId> buffer_slots; // no_slot: the buffer is state
   std::vector<ParamBinding> uses;
-  std::vector<param::Param*> params;      // in the order of declaration
+  std::vector<param::Param*> params; // in the order of declaration
+  std::vector<std::optional<param::Store::Place>>
+      param_places;                       // of the parts that this worker holds; none: it is whole
   std::vector<TensorDesc> gradient_forms; // one for each param
   std::vector<OpReport> ops;
   std::size_t scratch = 0;

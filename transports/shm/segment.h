@@ -42,7 +42,7 @@ class Segment {
  private:
   void create(const std::string& name);
   Status reserve(std::size_t bytes);
-  bool has_name() const; // nobody has removed it
+  bool has_name() const; // no process has removed it
   int file() const;
 
   std::string name_;                                 // empty: this object does not remove it

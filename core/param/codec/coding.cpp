@@ -58,9 +58,12 @@ Coding::Form Coding::form_of(const Param& param, const Slice& slice, const Codec
   const bool lies_plain = param.master.format.is_plain();
   if (lies_plain && slice.count == param.master.count()) {
     form.shape = param.master.shape;
+  } else if (traits_.whole_matrix && lies_plain) { // a part of the param
+    form.shape = param.master.shape;
+    form.shape[0] = slice.count / form.shape.past(1);
   } else if (traits_.whole_matrix) {
     form.shape = param.master.shape;
-    form.plain = TensorDesc{DType::f32, param.master.shape, Format::plain()};
+    form.plain = TensorDesc{DType::f32, form.shape, Format::plain()};
   } else {
     form.shape = {slice.count};
   }

@@ -121,6 +121,24 @@ struct Joined {
   static constexpr std::tuple fields{&Joined::number};
 };
 
+// To another worker of the group: the sender's part of this transfer is in its memory (program/box_exchange.h).
+struct Lent {
+  std::uint32_t transfer = 0;
+  std::uint64_t step = 0;
+
+  static constexpr bool of_slice = false;
+  static constexpr std::tuple fields{&Lent::transfer, &Lent::step};
+};
+
+// The sender has read that part.
+struct Returned {
+  std::uint32_t transfer = 0;
+  std::uint64_t step = 0;
+
+  static constexpr bool of_slice = false;
+  static constexpr std::tuple fields{&Returned::transfer, &Returned::step};
+};
+
 // The sender waits long. This reveals an earlier message of it that was lost.
 struct Alive {
   static constexpr bool of_slice = false;
@@ -139,9 +157,9 @@ struct Failed {
 
 namespace dlhost::param {
 
-using ToWorker =
-    std::variant<to_worker::Put, to_worker::Go, to_worker::Done, to_worker::Free, to_worker::Hold, to_worker::Idle,
-                 to_worker::Stop, to_worker::Undecided, to_worker::Aligned, to_worker::Attested, to_worker::Lost,
-                 to_worker::Join, to_worker::Joined, to_worker::Alive, to_worker::Failed>;
+using ToWorker = std::variant<to_worker::Put, to_worker::Go, to_worker::Done, to_worker::Free, to_worker::Hold,
+                              to_worker::Idle, to_worker::Stop, to_worker::Undecided, to_worker::Aligned,
+                              to_worker::Attested, to_worker::Lost, to_worker::Join, to_worker::Joined, to_worker::Lent,
+                              to_worker::Returned, to_worker::Alive, to_worker::Failed>;
 
 } // namespace dlhost::param

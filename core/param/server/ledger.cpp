@@ -66,6 +66,8 @@ Status Ledger::begin(const StartPoint& beginning, std::string_view before) {
                                                                      {"param", owned.param},
                                                                      {"first", owned.slice->first},
                                                                      {"count", owned.slice->count}});
+    for (const Holder& holder : owned.holders)
+      slice["holders"].push_back({holder.rank, holder.rows.first, holder.rows.count});
     Chain& chain = chains_[which];
     chain.version = chain.next = beginning.version_of(owned.slice->id) + 1;
     chain.steps = beginning.steps_of(owned.slice->id);

@@ -4,7 +4,7 @@
 //   {"begin":12,"of":"8f14e45fceea167a/1/2","server":0,"steps":[12,12],"origins":[[0,0,0]],
 //    "numbers":"5d41402abc4b2a76","job":"7d793037a0760186",
 //    "slices":[{"slice":0,"param":"fc1.weight","first":0,"count":512},
-//    {"slice":1,"param":"fc1.bias","first":0,"count":10,"version":11,"steps":[11,12]}]}
+//    {"slice":1,"param":"fc1.bias","first":0,"count":10,"holders":[[1,0,64]],"version":11,"steps":[11,12]}]}
 //   {"slice":0,"version":13,"made_of":"0+1*20 0 1:40"}
 //   {"dropped":"1:34 1:38"}
 //   {"slice":0,"dropped":"1:34"}
@@ -21,9 +21,10 @@
 //
 // `begin`: the first line of a file. A file belongs to one attempt. `of` names the run, its arrangement of workers and
 // servers, and the attempt. All slices begin with one version and with the steps that each contributor has made, unless
-// a slice has its own `version` and `steps`. If a server group was lost and replaced while the others continued, the
-// new servers append to the files of the old ones, after a second line `begin` with `again`: the sequence number of
-// the replaced group in the run.
+// a slice has its own `version` and `steps`. If only some workers of each group contribute to a slice, `holders` has
+// their ranks, each with the first and the number of the samples that it contributes of a step. If a server group was
+// lost and replaced while the others continued, the new servers append to the files of the old ones, after a second
+// line `begin` with `again`: the sequence number of the replaced group in the run.
 //
 // `made_of`: each word is one version, from `version` on. A word has the numbers of the contributors (group by group,
 // rank by rank). A contributor's step follows only if it is not the one after its last step in this slice. `*N` means
@@ -60,6 +61,7 @@
 #include <dlhost/host.h>
 
 #include "param/server/ledger_chain.h"
+#include "param/store/param_part.h"
 #include "param/table/slices.h"
 #include "param/table/start_point.h"
 
@@ -75,6 +77,7 @@ class Ledger {
   struct Owned {
     const Slice* slice = nullptr;
     std::string param;
+    Holders holders{};
   };
 
   static std::string file_in(const std::string& folder, std::uint32_t server);

@@ -69,16 +69,15 @@ Status Shard::make_exchange(std::span<const Slice* const> owned) {
 Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   owned_by_slice_[slice.id] = owned_.size();
   const Handler& handler = setup_.handlers.of(slice.param);
+  const Param& param = *setup_.store->params()[slice.param];
   Owned& owned =
-      owned_.emplace_back(owned_.size(), SliceVersions::Setup{.slice = &slice,
-                                                              .param = setup_.store->params()[slice.param].get(),
-                                                              .masters = setup_.masters,
-                                                              .contributors = contributors_.size(),
-                                                              .machines = contributors_.machines(),
-                                                              .surviving = published_ ? &*published_ : nullptr,
-                                                              .each_outlives = setup_.versions_outlive});
+      owned_.emplace_back(owned_.size(), SliceContributors(contributors_, holders_of(param.declared.parts, slice.part)),
+                          SliceVersions::Setup{.slice = &slice,
+                                               .param = &param,
+                                               .masters = setup_.masters,
+                                               .surviving = published_ ? &*published_ : nullptr,
+                                               .each_outlives = setup_.versions_outlive});
   DLHOST_ASSIGN(owned.maker, VersionMaker::make({.versions = &owned.versions,
-                                                 .contributors = &contributors_,
                                                  .store = setup_.store,
                                                  .masters = setup_.masters,
                                                  .slices = setup_.slices,
@@ -93,14 +92,12 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
                                                  .activity = setup_.activity}));
   const StepChoices* choices = choices_ ? &*choices_ : nullptr;
   owned.decisions.emplace(SliceDecisions::Setup{.handler = handler,
-                                                .contributors = &contributors_,
                                                 .choices = choices,
                                                 .versions = &owned.versions,
                                                 .maker = owned.maker.get(),
                                                 .arrivals = &arrivals_,
                                                 .activity = setup_.activity});
-  owned.requests.emplace(SliceRequests::Setup{.contributors = &contributors_,
-                                              .choices = choices,
+  owned.requests.emplace(SliceRequests::Setup{.choices = choices,
                                               .versions = &owned.versions,
                                               .maker = owned.maker.get(),
                                               .decisions = &*owned.decisions,
@@ -149,7 +146,11 @@ void Shard::begin(const StartPoint& beginning) {
 Status Shard::keep_ledger(std::unique_ptr<LogFile> file, std::uint32_t server, const StartPoint& beginning,
                           std::string_view before) {
   std::vector<Ledger::Owned> slices;
-  for (const Owned& owned : owned_) slices.push_back({&owned.versions.slice(), owned.versions.param().declared.name});
+  for (const Owned& owned : owned_) {
+    const Declaration& param = owned.versions.param().declared;
+    const Slice& slice = owned.versions.slice();
+    slices.push_back({&slice, param.name, holders_of(param.parts, slice.part)});
+  }
   parts_.reserve(Ledger::most_parts(contributors_.size()));
   ledger_.emplace(
       std::move(file), std::move(slices), beginning.steps.size(),
@@ -179,7 +180,7 @@ Status Shard::take(std::uint32_t from, const ToNeighbour& message) {
 
 Status Shard::take_one(std::uint32_t, const to_server::Update& update) {
   DLHOST_ASSIGN(Owned* const owned, find(update.slice));
-  DLHOST_ASSIGN(const std::size_t contributor, contributors_.index_of(update.worker));
+  DLHOST_ASSIGN(const std::size_t contributor, owned->versions.contributors().index_of(update.worker, update.slice));
   if (update.step < owned->decisions->arrived(contributor)) {
     ++repeated_;
     return {};

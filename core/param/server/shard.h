@@ -2,6 +2,7 @@
 // and calls the part that the message is for:
 //
 //   Contributors      the workers that contribute, and which of them still make steps
+//   SliceContributors those that contribute to a slice: not all, if only some workers of a group hold its param
 //   SliceVersions     a slice's versions among the masters' values
 //   SliceDecisions    what becomes of a slice's contributions: the consistency handler decides about each of them, or
 //                     (StepChoices) the chooser about whole steps
@@ -39,6 +40,7 @@
 #include "param/server/contributors.h"
 #include "param/server/ledger.h"
 #include "param/server/send.h"
+#include "param/server/slice_contributors.h"
 #include "param/server/slice_decisions.h"
 #include "param/server/slice_requests.h"
 #include "param/server/slice_versions.h"
@@ -125,9 +127,11 @@ class Shard {
 
  private:
   struct Owned {
-    Owned(std::size_t which, const SliceVersions::Setup& of) : which(which), versions(of) {}
+    Owned(std::size_t which, const SliceContributors& from, SliceVersions::Setup of)
+        : which(which), contributors(from), versions((of.contributors = &contributors, of)) {}
 
     const std::size_t which; // the index among the owned slices
+    const SliceContributors contributors;
     SliceVersions versions;
     std::unique_ptr<VersionMaker> maker;
     std::optional<SliceDecisions> decisions;

@@ -121,7 +121,7 @@ Shard::MissingContribution Shard::lack(SliceId id) const {
   std::uint64_t least = 0;
   for (const Owned& one : owned_) {
     if (!norm_ && one.which != owned.which) continue;
-    for (std::size_t c = 0; c < contributors_.size(); ++c)
+    for (const std::size_t c : one.versions.contributors().indices())
       if (contributors_.makes_steps(c) && (!last || one.decisions->arrived(c) < least)) {
         last = c;
         least = one.decisions->arrived(c);

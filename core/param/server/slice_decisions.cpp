@@ -6,31 +6,33 @@ namespace dlhost::param {
 
 SliceDecisions::SliceDecisions(const Setup& setup)
     : setup_(setup), traits_(setup.handler.consistency->traits()), maker_(*setup.maker) {
-  const std::size_t contributors = setup.contributors->size();
+  const std::size_t contributors = setup.versions->contributors().size();
   held_.reserve(contributors);
   seen_.reserve(contributors);
   words_.resize(traits_.own_words + contributors * traits_.words_each);
-  arrived_.resize(contributors);
+  arrived_.resize(setup.versions->contributors().all().size());
 }
 
 void SliceDecisions::begin(std::span<const std::uint64_t> steps) {
   std::ranges::copy(steps, arrived_.begin());
   std::ranges::fill(words_, 0);
-  for (std::size_t c = 0; traits_.words_each > 0 && c < arrived_.size(); ++c)
-    words_[traits_.own_words + c * traits_.words_each] = arrived_[c];
+  const auto indices = setup_.versions->contributors().indices();
+  for (std::size_t c = 0; traits_.words_each > 0 && c < indices.size(); ++c)
+    words_[traits_.own_words + c * traits_.words_each] = arrived_[indices[c]];
   setup_.activity->enter(setup_.handler.actor, "on_put");
-  SliceState state = this->state(0);
+  SliceState state = this->state(first());
   setup_.handler.consistency->on_put(state);
   setup_.activity->leave();
 }
 
 SliceState SliceDecisions::state(std::size_t contributor) {
+  const SliceContributors& contributors = setup_.versions->contributors();
   return {.slice = setup_.versions->slice().id,
           .version = setup_.versions->newest(),
-          .groups = setup_.contributors->groups(),
-          .contributors = setup_.contributors->makers(),
-          .expected = static_cast<std::uint32_t>(setup_.contributors->size()),
-          .from = static_cast<std::uint32_t>(contributor),
+          .groups = contributors.all().groups(),
+          .contributors = contributors.makers(),
+          .expected = static_cast<std::uint32_t>(contributors.size()),
+          .from = static_cast<std::uint32_t>(contributors.place_of(contributor)),
           .folded = maker_.folded_weight(),
           .held = seen_,
           .own = words_};
@@ -59,6 +61,8 @@ Result<SliceDecisions::Outcome> SliceDecisions::take(const Received& received) {
 }
 
 Result<SliceDecisions::Outcome> SliceDecisions::leave(std::size_t contributor) {
+  const SliceContributors& contributors = setup_.versions->contributors();
+  if (!contributors.has(contributor) || contributors.makers() == 0) return Outcome::waits;
   setup_.activity->enter(setup_.handler.actor, "on_member");
   SliceState state = this->state(contributor);
   const UpdateVerdict verdict = setup_.handler.consistency->on_member(state);
@@ -123,7 +127,7 @@ Status SliceDecisions::take_late(std::size_t contributor, bool folds) {
 }
 
 GetVerdict SliceDecisions::on_get(std::size_t contributor, Version at_least) {
-  const Contributor& asks = (*setup_.contributors)[contributor];
+  const Contributor& asks = setup_.versions->contributors().all()[contributor];
   setup_.activity->enter(setup_.handler.actor, "on_get");
   const auto verdict = setup_.handler.consistency->on_get(state(contributor), asks.group, asks.rank, at_least);
   setup_.activity->leave();

@@ -13,7 +13,6 @@
 #include <dlhost/consistency.h>
 
 #include "param/server/arrivals.h"
-#include "param/server/contributors.h"
 #include "param/server/slice_versions.h"
 #include "param/server/step_choices.h"
 #include "param/server/version_maker.h"
@@ -26,7 +25,6 @@ class SliceDecisions {
  public:
   struct Setup {
     Handler handler;
-    const Contributors* contributors = nullptr;
     const StepChoices* choices = nullptr; // null: the handler decides about each contribution
     const SliceVersions* versions = nullptr;
     VersionMaker* maker = nullptr;
@@ -62,9 +60,10 @@ class SliceDecisions {
   // This also bounds the number of held updates when the chooser is slow. False if steps are not chosen.
   bool is_undecided(std::size_t contributor) const;
   // The weight of folded contributions at a pause.
-  float weight_at_pause() { return setup_.handler.consistency->weight_at_pause(state(0)); }
+  float weight_at_pause() { return setup_.handler.consistency->weight_at_pause(state(first())); }
 
  private:
+  std::size_t first() const { return setup_.versions->contributors().indices().front(); } // contributor
   SliceState state(std::size_t contributor);
   // Carries out a verdict. `arrived`: the contribution that it is about; null: it is about the held ones.
   Result<Outcome> decide(const Received* arrived, const UpdateVerdict&);

@@ -5,13 +5,14 @@
 namespace dlhost::param {
 
 SliceRequests::SliceRequests(const Setup& setup) : setup_(setup) {
-  gets_.reserve(setup.contributors->size());
-  asks_.reserve(3 * setup.contributors->size()); // of each: a look, a settle after a step, a settle before a pause
+  const std::size_t workers = setup.versions->contributors().all().size();
+  gets_.reserve(workers);
+  asks_.reserve(3 * workers); // of each: a look, a settle after a step, a settle before a pause
 }
 
 // The worker no longer reads the version before.
 Status SliceRequests::take(const to_server::Get& message) {
-  DLHOST_ASSIGN(const std::size_t contributor, setup_.contributors->index_of(message.worker));
+  DLHOST_ASSIGN(const std::size_t contributor, setup_.versions->contributors().index_of(message.worker, message.slice));
   if (std::ranges::find(gets_, contributor, &Get::contributor) != gets_.end())
     return Status::corrupt("worker ", message.worker.rank, " of group ", message.worker.group, " asks twice for slice ",
                            message.slice);
@@ -45,12 +46,12 @@ Status SliceRequests::answer_gets() {
 }
 
 Status SliceRequests::is_fresh(std::size_t contributor) const {
-  const Contributors& all = *setup_.contributors;
+  const Contributors& all = setup_.versions->contributors().all();
   const SliceVersions& versions = *setup_.versions;
   const std::uint64_t made = setup_.decisions->arrived(contributor);
   const std::uint64_t staleness = setup_.decisions->traits().staleness;
   if (setup_.decisions->traits().may_drop || made <= staleness) return {};
-  for (std::size_t c = 0; c < all.size(); ++c)
+  for (const std::size_t c : versions.contributors().indices())
     if (all.makes_steps(c) && versions.contains(c) < made - staleness)
       return Status::internal("the consistency handler answers ", versions.name_for(all[contributor]), ", after ", made,
                               " steps, though step ", versions.contains(c), " of ", versions.name_for(all[c]),
@@ -63,7 +64,7 @@ Status SliceRequests::take(const to_server::Look& message) { return ask(message.
 Status SliceRequests::take(const to_server::Settle& message) { return ask(message.worker, false, message.at_least); }
 
 Status SliceRequests::ask(WorkerId from, bool looks, Version at_least) {
-  DLHOST_ASSIGN(const std::size_t contributor, setup_.contributors->index_of(from));
+  DLHOST_ASSIGN(const std::size_t contributor, setup_.versions->contributors().all().index_of(from));
   const Ask ask{contributor, looks, at_least};
   if (is_settled(ask)) return answer(ask);
   if (asks_.size() == asks_.capacity())

@@ -13,7 +13,6 @@
 
 #include "param/exchange/group_sync.h"
 #include "param/server/answers.h"
-#include "param/server/contributors.h"
 #include "param/server/slice_decisions.h"
 #include "param/server/slice_versions.h"
 #include "param/server/step_choices.h"
@@ -24,7 +23,6 @@ namespace dlhost::param {
 class SliceRequests {
  public:
   struct Setup {
-    const Contributors* contributors = nullptr;
     const StepChoices* choices = nullptr; // null: steps are not chosen
     SliceVersions* versions = nullptr;
     const VersionMaker* maker = nullptr;

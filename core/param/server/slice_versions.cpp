@@ -6,12 +6,20 @@
 namespace dlhost::param {
 
 SliceVersions::SliceVersions(const Setup& setup)
-    : setup_(setup), read_(setup.contributors, place_), shown_(setup.machines), contained_(setup.contributors) {}
+    : setup_(setup), read_(setup.contributors->all().size(), nothing), shown_(setup.contributors->all().machines()),
+      contained_(read_.size()) {
+  pin_all();
+}
+
+// Workers read the start values without a `Get`.
+void SliceVersions::pin_all() {
+  for (std::size_t contributor = 0; contributor < read_.size(); ++contributor) pin(contributor);
+}
 
 void SliceVersions::begin(Version version, std::span<const std::uint64_t> steps) {
   version_ = version;
   place_ = history_ = 0;
-  std::ranges::fill(read_, place_);     // workers read the start values without a `Get`
+  pin_all();
   std::ranges::fill(shown_, revision_); // all machines begin with the same values
   std::ranges::copy(steps, contained_.begin());
 }
@@ -53,6 +61,7 @@ bool SliceVersions::show_to(std::size_t machine) { return std::exchange(shown_[m
 
 void SliceVersions::contain(std::size_t contributor, std::uint64_t steps) {
   contained_[contributor] = std::max(contained_[contributor], steps);
+  contributors().tell_others(contributors().all()[contributor].group, contained_);
 }
 
 void SliceVersions::publish(std::size_t heard) {

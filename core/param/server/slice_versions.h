@@ -15,7 +15,7 @@
 #include <dlhost/message.h>
 #include <dlhost/status.h>
 
-#include "param/server/contributors.h"
+#include "param/server/slice_contributors.h"
 #include "param/server/surviving_versions.h"
 #include "param/store/store.h"
 #include "param/table/slices.h"
@@ -29,8 +29,7 @@ class SliceVersions {
     const Slice* slice = nullptr;
     const Param* param = nullptr;
     const Masters* masters = nullptr;
-    std::size_t contributors = 0;
-    std::size_t machines = 1;
+    const SliceContributors* contributors = nullptr;
     SurvivingVersions* surviving = nullptr; // null: nothing of the slice outlives this server
     bool each_outlives = false;             // every version does; else only published changes do
   };
@@ -41,6 +40,7 @@ class SliceVersions {
 
   const Slice& slice() const { return *setup_.slice; }
   const Param& param() const { return *setup_.param; }
+  const SliceContributors& contributors() const { return *setup_.contributors; }
   // The slice and one of its workers, in messages to people.
   std::string name_for(const Contributor&) const;
 
@@ -62,13 +62,16 @@ class SliceVersions {
   // The new value is the next version.
   void advance() { ++version_; }
 
-  // The worker reads the newest value from now on, or no value.
-  void pin(std::size_t contributor) { read_[contributor] = place_; }
+  // The worker reads the newest value from now on, or no value. Others than contributors read during pauses only.
+  void pin(std::size_t contributor) {
+    if (contributors().has(contributor)) read_[contributor] = place_;
+  }
   void unpin(std::size_t contributor) { read_[contributor] = nothing; }
   // The machine receives the newest value. False: it has it already.
   bool show_to(std::size_t machine);
 
-  // All steps of the contributor below this one are in the newest version, or dropped.
+  // All steps of the contributor below this one are in the newest version, or dropped. Of a worker that does not
+  // contribute to the slice: the steps of all that do in its group.
   std::uint64_t contains(std::size_t contributor) const { return contained_[contributor]; }
   void contain(std::size_t contributor, std::uint64_t steps);
 
@@ -83,6 +86,7 @@ class SliceVersions {
  private:
   static constexpr std::size_t nothing = ~std::size_t{0};
   bool is_read(std::size_t place) const;
+  void pin_all();
 
   const Setup setup_;
   Version version_ = 0;

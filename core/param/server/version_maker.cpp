@@ -10,7 +10,7 @@ namespace dlhost::param {
 Result<std::unique_ptr<VersionMaker>> VersionMaker::make(Setup setup) {
   std::unique_ptr<VersionMaker> maker(new VersionMaker(setup));
   const Slice& slice = maker->versions_.slice();
-  const std::size_t contributors = maker->contributors_.size();
+  const std::size_t contributors = maker->versions_.contributors().size();
   maker->due_.reserve(contributors);
   maker->gradients_.resize(contributors + 1);
   if (setup.codec.encodes(slice)) {
@@ -41,13 +41,13 @@ Status VersionMaker::prepare_updates() {
                                                       .param = &param,
                                                       .slice = &slice,
                                                       .histories = std::move(histories),
-                                                      .contributions = contributors_.size(),
+                                                      .contributions = versions_.contributors().size(),
                                                       .updater = setup_.updater,
                                                       .rule = &rule,
                                                       .settings = setup_.settings}));
     return {};
   }
-  const std::size_t sent = decoder_ || setup_.one_sum ? 1 : contributors_.size();
+  const std::size_t sent = decoder_ || setup_.one_sum ? 1 : versions_.contributors().size();
   const std::size_t most = sent + (folded_ ? 1 : 0); // gradients of an update
   for (std::size_t gradients = 1; gradients <= most; ++gradients) {
     DLHOST_ASSIGN(updates_.emplace_back(), SliceUpdate::prepare(*setup_.store, param, slice.count, histories, gradients,
@@ -85,7 +85,7 @@ Result<std::span<const std::byte>> VersionMaker::find(const to_server::Update& m
 }
 
 Status VersionMaker::make_due(std::span<const Received> held, const Received* arrived, const UpdateVerdict& verdict) {
-  if (held.size() + (arrived ? 1 : 0) > contributors_.size())
+  if (held.size() + (arrived ? 1 : 0) > versions_.contributors().size())
     return Status::internal("more updates of slice ", versions_.slice().id, " make a version than there are workers");
   due_.assign(held.begin(), held.end());
   if (arrived) due_.push_back(*arrived);

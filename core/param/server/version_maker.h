@@ -21,7 +21,6 @@
 #include <dlhost/updater.h>
 
 #include "param/codec/coder.h"
-#include "param/server/contributors.h"
 #include "param/server/late_sum.h"
 #include "param/server/slice_versions.h"
 #include "param/store/factored_update.h"
@@ -34,7 +33,6 @@ class VersionMaker {
  public:
   struct Setup {
     SliceVersions* versions = nullptr;
-    const Contributors* contributors = nullptr;
     Store* store = nullptr;
     const Masters* masters = nullptr;
     const Slices* slices = nullptr;
@@ -96,7 +94,7 @@ class VersionMaker {
 
  private:
   explicit VersionMaker(const Setup& setup)
-      : setup_(setup), versions_(*setup.versions), contributors_(*setup.contributors) {}
+      : setup_(setup), versions_(*setup.versions), contributors_(setup.versions->contributors().all()) {}
   Status prepare_updates();
   ContributionKind kind() const;
   Status decode();

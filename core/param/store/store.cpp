@@ -32,7 +32,8 @@ Result<Param*> Store::declare(const Declaration& declaration) {
   auto param = std::make_unique<Param>();
   param->declared = declaration;
   param->number = params_.size();
-  param->master = {DType::f32, declaration.shape, apart() ? Format::plain() : Format::any()};
+  const bool plain = apart() || !declaration.parts.empty();
+  param->master = {DType::f32, declaration.shape, plain ? Format::plain() : Format::any()};
   if (const auto preferred = preferred_.find(declaration.name); preferred != preferred_.end()) {
     DLHOST_ASSIGN(param->master.format,
                   masters_.device.format_named(param->master.as(Format::plain()), preferred->second));
@@ -45,14 +46,17 @@ void Store::settle(Param& param, const TensorDesc& gradient) {
   if (param.master.format.is_any()) param.master = gradient.as(DType::f32);
 }
 
-Copy& Store::use(Param& param, const TensorDesc& desc, bool eager) {
+Copy& Store::use(Param& param, const TensorDesc& desc, bool eager, const std::optional<Place>& part) {
+  const std::size_t at = part ? static_cast<std::size_t>(part->first) * sizeof(float) : 0;
   for (auto& copy : param.copies)
-    if (copy->desc == desc) {
+    if (copy->desc == desc && copy->at == at) {
       copy->eager = copy->eager || eager;
       return *copy;
     }
   param.copies.push_back(std::make_unique<Copy>());
   param.copies.back()->desc = desc;
+  param.copies.back()->at = at;
+  if (part) param.copies.back()->source = {DType::f32, part->shape, Format::plain()};
   param.copies.back()->eager = eager;
   return *param.copies.back();
 }
@@ -92,6 +96,8 @@ State* Store::declare_carried(std::string name, const BufferSpec& spec) {
 void Store::lay_out(const Updater::Rule* rule) {
   for (auto& param : params_) {
     if (param->master.format.is_any()) param->master.format = Format::plain();
+    for (auto& copy : param->copies)
+      if (copy->source.shape.rank() == 0) copy->source = param->master;
     if (rule && !param->declared.frozen) param->slots = std::max(param->slots, rule->history.size());
   }
 }
@@ -122,7 +128,7 @@ Status Store::allocate_rooms() {
       if (!copy->from_master) continue;
       scratch = std::max(scratch, copy->from_master->scratch_bytes);
       if (!apart()) continue;
-      const std::size_t bytes = computing_.device.bytes(param->master);
+      const std::size_t bytes = computing_.device.bytes(copy->source);
       if (!beside_) {
         landing = std::max(landing, bytes);
       } else if (!copy->landing.data()) {
@@ -184,13 +190,13 @@ Status Store::allocate(Param& param, const Updater::Rule* rule) {
 
 Status Store::allocate(Param& param, Copy& copy) {
   const auto& [device, stream] = computing_;
-  const bool is_master = copy.desc == param.master;
+  const bool is_master = copy.desc == copy.source;
   if (is_master && !apart()) {
-    copy.data = param.value.data();
+    copy.data = param.value.data() + copy.at;
     return {};
   }
   if (!is_master) {
-    DLHOST_ASSIGN(copy.from_master, device.prepare(ReorderSpec{param.master, copy.desc}));
+    DLHOST_ASSIGN(copy.from_master, device.prepare(ReorderSpec{copy.source, copy.desc}));
   }
   DLHOST_ASSIGN(copy.memory, Memory::make(device, device.bytes(copy.desc)));
   DLHOST_TRY(device.fill_zero(stream, copy.memory.data(), copy.memory.size()));
@@ -210,12 +216,12 @@ void Store::move(Param& param, std::span<std::byte> value) {
   ++param.version;
   if (apart()) return;
   for (auto& copy : param.copies)
-    if (!copy->from_master) copy->data = value.data();
+    if (!copy->from_master) copy->data = value.data() + copy->at;
 }
 
 Status Store::refresh(Param& param, Copy& copy) {
   if ((!copy.from_master && !apart()) || copy.version == param.version) return {};
-  const void* master = param.value.data();
+  const void* master = param.value.data() + copy.at;
   if (apart()) {
     DLHOST_TRY(land(param, copy));
     master = beside_ ? copy.landing.data() : landing_.data();
@@ -229,16 +235,17 @@ Status Store::land(const Param& param, Copy& copy) {
   const auto& [device, stream] = computing_;
   void* const room = beside_ ? copy.landing.data() : landing_.data();
   void* const here = copy.from_master ? room : copy.data;
-  const std::size_t bytes = param.master.plain_bytes();
+  const std::byte* const source = param.value.data() + copy.at;
+  const std::size_t bytes = copy.source.plain_bytes();
   if (!beside_) {
     landing_now_ = true;
-    return device.copy(stream, here, param.value.data(), bytes, Direction::from_host);
+    return device.copy(stream, here, source, bytes, Direction::from_host);
   }
   Stream& way = *beside_->stream;
   // Second copy in one step: it must wait for the ops given since then, which read the present copy.
   if (std::exchange(copy.landed_in, beside_->step) == beside_->step) DLHOST_TRY(stream.record(*beside_->read));
   DLHOST_TRY(way.wait_for(*beside_->read));
-  DLHOST_TRY(device.copy(way, here, param.value.data(), bytes, Direction::from_host));
+  DLHOST_TRY(device.copy(way, here, source, bytes, Direction::from_host));
   DLHOST_TRY(way.record(*beside_->landed));
   return stream.wait_for(*beside_->landed);
 }
@@ -289,9 +296,9 @@ std::int64_t Store::elements() const {
 std::size_t Store::bytes(const Param& param) const {
   std::size_t sum = apart() ? 0 : masters_.device.bytes(param.master) * (1 + param.slots);
   for (const auto& copy : param.copies)
-    if (apart() || copy->desc != param.master) {
+    if (apart() || copy->desc != copy->source) {
       sum += computing_.device.bytes(copy->desc);
-      if (beside_ && copy->desc != param.master) sum += computing_.device.bytes(param.master);
+      if (beside_ && copy->desc != copy->source) sum += computing_.device.bytes(copy->source);
     }
   return sum;
 }

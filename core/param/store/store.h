@@ -17,6 +17,7 @@
 #include <dlhost/updater.h>
 
 #include "param/store/factors.h"
+#include "param/store/param_part.h"
 #include "plugin/faults.h"
 
 namespace dlhost::param {
@@ -30,6 +31,7 @@ struct Declaration {
   double rate_scale = 1, decay_scale = 1;
   bool frozen = false;
   Part consistency{}; // consistency handler of this param; empty type: the job's handler
+  ParamParts parts{}; // those that workers of a group hold; empty: all hold all of it
 };
 
 // Memory of a store: owned or lent.
@@ -47,9 +49,11 @@ class Held {
   std::size_t size_ = 0;
 };
 
-// A form of a param. `from_master` is null if it has the master's form.
+// A form of a param or of a part of it. `from_master` is null if it has the master's form.
 struct Copy {
   TensorDesc desc;
+  TensorDesc source;  // in the master: all of it, or a part
+  std::size_t at = 0; // offset of the source in the master, in bytes
   Memory memory;
   std::unique_ptr<Op> from_master;
   Version version = 0;         // of the master it was made from
@@ -110,9 +114,14 @@ class Store {
   // Sets formats for the masters with these names: another worker's net chose them.
   void prefer(std::map<std::string, std::string> formats) { preferred_ = std::move(formats); }
   // Sets the layout of a param's gradient and master. The first caller decides; later users convert. With apart() the
-  // layout is plain, which all devices know.
+  // layout is plain, which all devices know; so is that of a param in parts.
   void settle(Param&, const TensorDesc& gradient);
-  Copy& use(Param&, const TensorDesc&, bool eager);
+  // `part`: the shape of the part of the param that is used, and its first element; none: all of it.
+  struct Place {
+    Shape shape;
+    std::int64_t first = 0;
+  };
+  Copy& use(Param&, const TensorDesc&, bool eager, const std::optional<Place>& part = {});
   Result<State*> declare_state(std::string name, const BufferSpec&);
   // State that training batches hand on, sample row by sample row. It is stored with the histories.
   State* declare_carried(std::string name, const BufferSpec&);

@@ -8,6 +8,15 @@ namespace dlhost::param {
 Table::Table(Setup setup)
     : setup_(std::move(setup)), own_(setup_.post->credit()), views_(setup_.slices->size()),
       news_(setup_.store->params().size()), fetched_(news_.size()) {
+  for (const auto& param : setup_.store->params()) {
+    const auto part = part_of(param->declared.parts, setup_.worker.rank);
+    const auto slices = setup_.slices->size() > 0 ? setup_.slices->of(param->number) : std::span<const Slice>();
+    const auto is_own = [&](const Slice& slice) { return part && slice.part == *part; };
+    const auto first = std::ranges::find_if(slices, is_own);
+    const auto end = std::find_if_not(first, slices.end(), is_own);
+    own_slices_.emplace_back(first, end);
+  }
+  copied_.resize(news_.size());
   kept_.reserve(news_.size());
   if (const auto* consistency = setup_.handlers.job.consistency) first_ = consistency->plan(0, 0);
 }
@@ -73,7 +82,7 @@ Status Table::finish_update(std::size_t param, std::uint64_t step, double rate) 
     const View& view = views_[setup_.slices->of(param).front().id];
     DLHOST_ASSIGN(sends, update_own(param, handler.consistency->plan(step, view.version), step, rate));
   }
-  for (const Slice& slice : setup_.slices->of(param)) {
+  for (const Slice& slice : own_slices_[param]) {
     const View& view = views_[slice.id];
     const WorkerPlan next = handler.consistency->plan(step + 1, view.version);
     if (const char* plans = unfollowed(next, first_))
@@ -108,6 +117,13 @@ Result<bool> Table::update_own(std::size_t param, const WorkerPlan& plan, std::u
   return true;
 }
 
+SampleRange Table::rows_of(const Slice& slice) const {
+  const ParamParts& parts = setup_.store->params()[slice.param]->declared.parts;
+  const Holders& holders = holders_of(parts, slice.part);
+  const auto own = std::ranges::find(holders, setup_.worker.rank, &Holder::rank);
+  return own == holders.end() ? setup_.rows : own->rows;
+}
+
 Status Table::send_update(const Slice& slice, std::uint64_t step, double rate) {
   const View& view = views_[slice.id];
   if (step < view.sent) return {};
@@ -117,7 +133,7 @@ Status Table::send_update(const Slice& slice, std::uint64_t step, double rate) {
   to_server::Update update{.slice = slice.id,
                            .worker = setup_.worker,
                            .step = step,
-                           .samples = setup_.rows,
+                           .samples = rows_of(slice),
                            .based_on = view.version,
                            .place = setup_.gradients->offset(slice.param),
                            .rate = rate,
@@ -157,9 +173,8 @@ Status Table::end_step(std::uint64_t step) {
 }
 
 bool Table::arrived(std::size_t param) const {
-  return std::ranges::none_of(setup_.slices->of(param), [&](const Slice& slice) {
-    return views_[slice.id].asked || views_[slice.id].settling > 0;
-  });
+  return std::ranges::none_of(
+      own_slices_[param], [&](const Slice& slice) { return views_[slice.id].asked || views_[slice.id].settling > 0; });
 }
 
 const Slice* Table::unanswered(std::size_t param) const {
@@ -171,11 +186,12 @@ const Slice* Table::unanswered(std::size_t param) const {
   return first == slices.end() ? nullptr : &*first;
 }
 
-// Moves the store to the newest value, whose copies are then made anew. A param with several values is one slice.
+// Moves the store to the newest value, whose copies are then made anew. What a worker holds of a param with several
+// values is one slice.
 void Table::adopt(std::size_t param) {
-  if (!news_[param]) return;
+  if (!news_[param] || own_slices_[param].empty()) return;
   news_[param] = false;
-  const Slice& slice = setup_.slices->of(param).front();
+  const Slice& slice = own_slices_[param].front();
   std::span<std::byte> value = setup_.masters->value(param, views_[slice.id].place);
   if (Replica* replica = setup_.replica.get()) {
     converts(true);
@@ -207,13 +223,18 @@ Status Table::look() {
     DLHOST_TRY(send(setup_.seats[slice.server], to_server::Look{.slice = slice.id, .worker = setup_.worker}));
   }
   DLHOST_TRY(wait_until([&] { return std::ranges::none_of(views_, &View::looked); }));
+  gathered_.clear();
   for (std::size_t param = 0; param < news_.size(); ++param) {
-    if (!news_[param]) continue;
-    const View& view = views_[setup_.slices->of(param).front().id];
+    if (!news_[param] && !copied_[param]) continue;
     Param& moved = *setup_.store->params()[param];
-    setup_.store->move(moved, setup_.masters->value(param, view.place));
+    const auto whole = [&](const auto& where) { return gathered_.whole(*setup_.slices, param, where); };
+    const auto value = whole([&](const Slice& slice) { return setup_.masters->value(param, views_[slice.id].place); });
+    copied_[param] = !gathered_.copies().empty() && gathered_.copies().back().data() == value.data();
+    setup_.store->move(moved, value);
     for (std::size_t slot = 0; slot < moved.history.size(); ++slot)
-      setup_.store->move_history(moved, slot, setup_.masters->history(param, slot, view.history));
+      setup_.store->move_history(moved, slot, whole([&](const Slice& slice) {
+                                   return setup_.masters->history(param, slot, views_[slice.id].history);
+                                 }));
     news_[param] = setup_.replica != nullptr; // the next step computes with the worker's own value again
   }
   return {};

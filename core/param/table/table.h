@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <boost/circular_buffer.hpp>
@@ -19,6 +20,7 @@
 #include "param/server/chooser.h"
 #include "param/server/shard.h"
 #include "param/table/clip.h"
+#include "param/table/gathered.h"
 #include "param/table/handlers.h"
 #include "param/table/replica.h"
 #include "param/table/slices.h"
@@ -164,6 +166,7 @@ class Table final : public MessageHandler {
   Status finish_update(std::size_t param, std::uint64_t step, double rate);
   // Updates the worker's own value. Returns false if there is nothing to send.
   Result<bool> update_own(std::size_t param, const WorkerPlan&, std::uint64_t step, double rate);
+  SampleRange rows_of(const Slice&) const; // this worker's of a step, of which the gradient is
   Status send_update(const Slice&, std::uint64_t step, double rate);
   // Processes the messages that this worker has sent to itself.
   Status take_own();
@@ -184,6 +187,7 @@ class Table final : public MessageHandler {
   boost::circular_buffer<Body> own_; // messages of this worker to itself
   Shard* shard_ = nullptr;
   Chooser* chooser_ = nullptr;
+  std::vector<std::span<const Slice>> own_slices_; // per param: of what this worker holds
   std::vector<View> views_;
   WorkerPlan first_;          // the plan of the first step, the same in all handlers
   std::vector<bool> news_;    // per param: there is a value that the store does not have yet
@@ -194,6 +198,8 @@ class Table final : public MessageHandler {
   };
   std::vector<Kept> kept_;    // updates of this step that end_step() sends
   Version based_on_ = newest; // the oldest version that this step has computed with
+  Gathered gathered_;         // params of the last look() whose slices lie in several places
+  std::vector<bool> copied_;  // per param: it is among these
   Times times_;
   record::Traffic factored_;
   std::size_t awaited_ = no_param; // the param that collect() waits for

@@ -25,6 +25,7 @@ Result<std::unique_ptr<Program>> build(BuildRequest request) {
     if (borrowing.own != no_slot) borrowing.own = slots.root(borrowing.own);
   request.store->lay_out(request.updater ? &rule : nullptr);
   Footprint footprint = layout.footprint(units, links.all(), steps, *request.store);
+  if (!steps.lent.empty()) footprint.lent = steps.lent.bytes[request.part.rank];
 
   auto program = std::make_unique<Program>(ProgramParts{.graph = std::move(request.graph),
                                                         .device = request.device,
@@ -58,7 +59,7 @@ Result<std::unique_ptr<Program>> build(BuildRequest request) {
                             .others = request.others,
                             .crosses_beside = request.crosses_beside,
                             .boxes = request.part.boxes,
-                            .lent_bytes = std::move(steps.lent_bytes)}));
+                            .lent = std::move(steps.lent)}));
   return program;
 }
 

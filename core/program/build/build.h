@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ namespace dlhost::program {
 struct GroupPart {
   std::vector<net::NodePart> nodes; // of the whole net: net::whole_parts
   std::vector<plan::Connector> connectors = {};
+  std::map<std::string, param::ParamParts> params = {}; // those that not all workers hold whole
   std::uint32_t rank = 0;
   BoxExchange* boxes = nullptr; // the other workers; null: there are no connectors, or the program is not made
 };

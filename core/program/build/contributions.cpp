@@ -2,9 +2,9 @@
 
 namespace dlhost::program {
 
-SlotId Contributions::add(SlotId gradient, const param::Param& param) {
-  if (setup_.apart) return left_on_host(gradient, param, 0);
-  share(gradient, param, 0);
+SlotId Contributions::add(SlotId gradient, const param::Param& param, std::size_t at) {
+  if (setup_.apart) return left_on_host(gradient, param, at);
+  share(gradient, param, at);
   return gradient;
 }
 

@@ -18,8 +18,9 @@ class Contributions {
   Contributions(Setup setup, Slots& slots, StepList& steps, TensorOps& ops)
       : setup_(setup), slots_(slots), steps_(steps), ops_(ops) {}
 
-  // Contributes a gradient. Returns the slot that servers read: the gradient's, or that of a copy.
-  SlotId add(SlotId gradient, const param::Param&);
+  // Contributes a gradient, at this offset of the param's contribution. Returns the slot that servers read: the
+  // gradient's, or that of a copy.
+  SlotId add(SlotId gradient, const param::Param&, std::size_t at);
   // Contributes a factor, at this offset of the param's contribution, in the wanted form.
   Result<SlotId> add_factor(SlotId, const TensorDesc& wanted, const param::Param&, std::size_t at);
 

@@ -54,7 +54,7 @@ Result<ExpandedSteps> Expansion::run() {
                        .ops = std::move(ops),
                        .loans = transfers_.take_loans(),
                        .borrowings = transfers_.take_borrowings(),
-                       .lent_bytes = transfers_.lent_bytes(),
+                       .lent = transfers_.lent_memory(),
                        .replacements = steps_.take_replacements(),
                        .updated = params_.updated()};
 }

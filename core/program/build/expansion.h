@@ -27,7 +27,7 @@ struct ExpandedSteps {
   std::vector<std::unique_ptr<Op>> ops; // of the calls, and of the borrowings
   std::vector<Loan> loans;
   std::vector<Borrowing> borrowings;
-  std::vector<std::size_t> lent_bytes; // of each worker
+  LentMemory lent;
   std::vector<Replacement> replacements;
   std::vector<param::Param*> updated; // in the order of their updates
 };

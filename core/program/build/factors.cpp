@@ -18,6 +18,15 @@ Result<TensorDesc> made_of(const param::Factors& own, const param::Param& param,
   return product->out[0];
 }
 
+// Of a piece's input: in its source's form, or in the one that a connector makes of it.
+const Shape& shape_of_input(const BuildRequest& request, const Unit& unit, std::size_t input) {
+  for (const plan::Connector& connector : request.part.connectors)
+    for (const net::Reader& reader : connector.readers)
+      if (reader.node == unit.node && reader.input == input) return connector.to.of(request.part.rank).box.shape;
+  const auto& edge = unit.described->inputs.at(input);
+  return request.part.nodes[edge.node].outputs.at(edge.output).shape;
+}
+
 bool is_one_product(const BuildRequest& request, const param::Param& param, std::size_t node) {
   if (param.declared.frozen || request.record.frames > 1 || request.block_samples > 0) return false;
   std::size_t layers = 0;
@@ -35,9 +44,8 @@ bool is_one_product(const BuildRequest& request, const param::Param& param, std:
 } // namespace
 
 param::Factors factors_of(const BuildRequest& request, const Unit& unit, const Factors& declared) {
-  const auto& edge = unit.described->inputs.at(declared.input);
   const DType x = declared.of_rows ? DType::i32 : unit.described->setup.compute, dy = declared.of_rows ? DType::f32 : x;
-  return {.x = plain(x, request.part.nodes[edge.node].outputs.at(edge.output).shape),
+  return {.x = plain(x, shape_of_input(request, unit, declared.input)),
           .dy = plain(dy, unit.part.outputs.at(declared.output).shape),
           .of_rows = declared.of_rows};
 }
@@ -48,6 +56,7 @@ Status choose_factors(const BuildRequest& request, Unit& unit) {
   if (!request.shared) return {};
   for (const auto& declared : unit.described->setup.factors) {
     param::Param& param = *unit.params.at(declared.param);
+    if (!param.declared.parts.empty()) continue; // some servers would have no contribution
     const param::Factors own = factors_of(request, unit, declared);
     if (!own.make(param.declared.shape))
       return Status::internal("declares the gradient of '", param.declared.name, "', ", to_string(param.declared.shape),

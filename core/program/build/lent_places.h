@@ -30,6 +30,7 @@ class LentPlaces {
   // The offset of a worker's box in its memory; none: it lends none. A source's features have one place for all
   // connectors.
   std::size_t at(std::uint32_t transfer, std::uint32_t worker) const { return places_.at(transfer)[worker]; }
+  std::size_t transfers() const { return places_.size(); }
   const std::vector<std::size_t>& bytes() const { return bytes_; } // of each worker's memory
 
  private:

@@ -36,8 +36,8 @@ Status ParamGradients::add(const Visit& visit) {
     SlotId gradient = frames_.at(visit.node, visit.frame).param_gradient_slots[p];
     if (gradient == no_slot) continue;
     --awaited_[param];
-    if (!param->master.format.is_any()) {
-      DLHOST_ASSIGN(gradient, ops_.reformed(gradient, param->master, "format"));
+    if (const TensorDesc master = unit.master_of(p); !master.format.is_any()) {
+      DLHOST_ASSIGN(gradient, ops_.reformed(gradient, master, "format"));
     }
     const auto sum = sums_.find(param);
     if (sum == sums_.end()) {
@@ -70,14 +70,19 @@ Status ParamGradients::add_factors(const Visit& visit) {
 }
 
 void ParamGradients::update(const Unit& unit) {
-  for (auto* param : unit.params) {
+  for (std::size_t p = 0; p < unit.params.size(); ++p) {
+    param::Param* const param = unit.params[p];
     const auto gradient = sums_.find(param);
     if (param->declared.frozen || gradient == sums_.end() || awaited_[param] > 0) continue;
     if (std::ranges::find(updated_, param) != updated_.end()) continue;
+    param->updated = true;
+    if (!unit.holds(p)) continue;
     const auto number = static_cast<std::uint32_t>(updated_.size());
     updated_.push_back(param);
-    param->updated = true;
-    if (request_.shared && !param->factors) gradient->second = contributions_.add(gradient->second, *param);
+    if (request_.shared && !param->factors) {
+      const std::int64_t first = unit.param_places[p] ? unit.param_places[p]->first : 0;
+      gradient->second = contributions_.add(gradient->second, *param, static_cast<std::size_t>(first) * sizeof(float));
+    }
     if (request_.updates_at_the_end()) slots_[gradient->second].kept = true;
     steps_.touch(gradient->second);
     steps_.push({.act = Act::update, .index = number, .gradient = gradient->second});

@@ -72,7 +72,8 @@ void Preparation::gives(std::size_t output, const TensorDesc& desc) { given_form
 
 std::size_t Preparation::uses(std::size_t param, const TensorDesc& desc) {
   param::Param& used = *unit_.params.at(param);
-  unit_.uses.push_back({&used, &context_.store->use(used, desc, context_.training && !used.declared.frozen)});
+  const bool eager = context_.training && !used.declared.frozen;
+  unit_.uses.push_back({&used, &context_.store->use(used, desc, eager, unit_.param_places.at(param))});
   return unit_.uses.size() - 1;
 }
 

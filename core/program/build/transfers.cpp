@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace dlhost::program {
 namespace {
 
@@ -17,6 +19,23 @@ Shape within(const net::Box& box, const net::Box& holder) {
 Transfers::Transfers(const BuildRequest& request, const Bridges& bridges, Slots& slots, StepList& steps)
     : request_(request), bridges_(bridges), slots_(slots), steps_(steps),
       places_(*request.graph, request.part.connectors, request.record.frames) {}
+
+LentMemory Transfers::lent_memory() const {
+  LentMemory lent{.bytes = places_.bytes(), .transfers = std::vector<std::string>(places_.transfers())};
+  for (std::size_t c = 0; c < request_.part.connectors.size(); ++c) {
+    const net::Edge& source = request_.part.connectors[c].source;
+    const net::Node& node = request_.graph->nodes()[source.node];
+    for (int frame = 0; frame < request_.record.frames; ++frame)
+      for (const auto& [kind, words] : {std::pair(TransferKind::features, "the features of"),
+                                        std::pair(TransferKind::gathered_features, "the summed features of"),
+                                        std::pair(TransferKind::gradients, "the gradient of"),
+                                        std::pair(TransferKind::gathered_gradients, "the summed gradient of")})
+        lent.transfers[places_.number(c, kind, frame)] = fmt::format(
+            "{} layer '{}'{}{}", words, node.name, source.output > 0 ? fmt::format(" (output {})", source.output) : "",
+            request_.record.frames > 1 ? fmt::format(" in frame {}", frame) : "");
+  }
+  return lent;
+}
 
 Transfers::Way Transfers::way(std::size_t connector, TransferKind kind) const {
   const plan::Connector& of = request_.part.connectors[connector];

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "program/box_exchange.h"
 #include "program/build/bridges.h"
 #include "program/build/feature_gradients.h"
 #include "program/build/lent_places.h"
@@ -34,7 +35,7 @@ class Transfers {
   std::vector<Loan> take_loans() { return std::move(loans_); }
   std::vector<Borrowing> take_borrowings() { return std::move(borrowings_); }
   std::vector<std::unique_ptr<Op>> take_ops() { return std::move(ops_); }
-  const std::vector<std::size_t>& lent_bytes() const { return places_.bytes(); } // of each worker
+  LentMemory lent_memory() const;
 
  private:
   // The forms and moves of one kind of transfer.

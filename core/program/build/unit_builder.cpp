@@ -29,7 +29,10 @@ Status UnitBuilder::prepare(std::size_t index) {
   unit.described = &node;
   unit.part = request_.part.nodes[index];
   unit.layer = node.layer;
-  if (!unit.part.computes) return bridges_.make(index, {});
+  if (!unit.part.computes) {
+    DLHOST_TRY(declare_idle(node));
+    return bridges_.make(index, {});
+  }
   request_.activity->enter(node.actor, "prepare");
   unit.on_host = (node.source || node.setup.host) && !request_.device->traits().host_memory;
   unit.view = node.setup.is_view;
@@ -78,21 +81,48 @@ bool UnitBuilder::adds_to_others(std::size_t index, std::size_t input) const {
          });
 }
 
+// Workers that share params have a place for all of each. Others have only what they hold.
+param::Declaration UnitBuilder::declaration_of(const net::ParamUse& use, const Shape& held) const {
+  const auto parts = request_.part.params.find(use.name);
+  const bool in_parts = request_.shared && parts != request_.part.params.end();
+  return {.name = use.name,
+          .shape = in_parts ? use.spec.shape : held,
+          .init = use.init,
+          .init_at = use.init_at,
+          .fan_in = use.spec.fan_in,
+          .fan_out = use.spec.fan_out,
+          .rate_scale = use.rate_scale,
+          .decay_scale = use.decay_scale,
+          .frozen = use.frozen,
+          .consistency = use.consistency,
+          .parts = in_parts ? parts->second : param::ParamParts()};
+}
+
+// Workers that share params number and lay out all of them alike. Those of a layer that others compute, they update.
+Status UnitBuilder::declare_idle(const net::Node& node) {
+  if (!request_.shared) return {};
+  const auto index = static_cast<std::size_t>(&node - nodes_.data());
+  const bool is_updated = node.live && std::ranges::any_of(request_.record.visits, [&](const Visit& visit) {
+                            return visit.kind == Visit::Kind::update && visit.node == index;
+                          });
+  for (const net::ParamUse& use : node.params) {
+    DLHOST_ASSIGN(param::Param * param, request_.store->declare(declaration_of(use, use.spec.shape)));
+    param->updated = param->updated || (is_updated && !use.frozen);
+  }
+  return {};
+}
+
 Status UnitBuilder::declare(Unit& unit) {
   const net::Node& node = *unit.described;
   for (std::size_t p = 0; p < node.params.size(); ++p) {
-    const net::ParamUse& use = node.params[p];
-    DLHOST_ASSIGN(param::Param * param, request_.store->declare({.name = use.name,
-                                                                 .shape = unit.part.params[p],
-                                                                 .init = use.init,
-                                                                 .init_at = use.init_at,
-                                                                 .fan_in = use.spec.fan_in,
-                                                                 .fan_out = use.spec.fan_out,
-                                                                 .rate_scale = use.rate_scale,
-                                                                 .decay_scale = use.decay_scale,
-                                                                 .frozen = use.frozen,
-                                                                 .consistency = use.consistency}));
+    const Shape& held = unit.part.params[p];
+    DLHOST_ASSIGN(param::Param * param, request_.store->declare(declaration_of(node.params[p], held)));
     unit.params.push_back(param);
+    const param::ParamParts& parts = param->declared.parts;
+    const auto own = param::part_of(parts, request_.part.rank);
+    std::optional<param::Store::Place> place;
+    if (!parts.empty()) place = {.shape = held, .first = own ? parts[*own].first : 0};
+    unit.param_places.push_back(std::move(place));
   }
   for (std::size_t b = 0; b < node.setup.buffers.size(); ++b) {
     BufferSpec spec = node.setup.buffers[b];

@@ -24,6 +24,8 @@ class UnitBuilder {
  private:
   Status prepare(std::size_t node);
   void note_inputs(Unit&);
+  param::Declaration declaration_of(const net::ParamUse&, const Shape&) const;
+  Status declare_idle(const net::Node&);
   Status declare(Unit&);
   Status prepare_source(Unit&);
   Status prepare_view(Unit&);

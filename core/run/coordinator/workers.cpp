@@ -11,7 +11,8 @@ Result<std::unique_ptr<Workers>> Workers::make(Session& leader, const WorkerPool
   DLHOST_ASSIGN(auto pool, make_crew(leader));
   std::unique_ptr<Workers> workers(new Workers(std::move(pool)));
   DLHOST_ASSIGN(workers->leader_, Worker::make(leader, workers->pool_->address_book(), 0));
-  leader.take_part(workers->leader_->place(), workers->leader_.get(), workers->leader_.get());
+  Worker& worker = *workers->leader_;
+  leader.take_part(worker.place(), &worker, &worker, &worker.boxes());
   return workers;
 }
 

@@ -64,8 +64,9 @@ Feeder::~Feeder() { stop(); }
 std::uint64_t Feeder::slots() const { return slots_.size(); }
 
 void Feeder::lay_out(std::span<const Port> outputs) {
-  for (const Port& port : outputs) row_bytes_.push_back(port.desc.plain_bytes());
-  if (!augment_.empty()) row_bytes_[0] = augment_.result().plain_bytes();
+  for (const Port& port : outputs)
+    if (spec_.reads) row_bytes_.push_back(port.desc.plain_bytes());
+  if (!augment_.empty() && spec_.reads) row_bytes_[0] = augment_.result().plain_bytes();
   const auto rows = static_cast<std::size_t>(sampling_.rows());
   Device* device = spec_.device;
   slots_.resize(spec_.slots());
@@ -213,6 +214,7 @@ void Feeder::read_chunk(Reader& reader, plugin::Activity& activity, Slot& slot, 
 
 Status Feeder::read_row(Reader& reader, Slot& slot, Sampling::Place place, std::uint32_t sample,
                         std::int64_t row) const {
+  if (!spec_.reads) return {};
   for (std::size_t i = 0; i < row_bytes_.size(); ++i)
     reader.places[i] = slot.memory[i].get() + row_bytes_[i] * static_cast<std::size_t>(row);
   if (augment_.empty()) return source_.read(spec_.phase, sample, reader.places);

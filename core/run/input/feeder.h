@@ -30,6 +30,7 @@ namespace dlhost::run {
 struct FeederSpec {
   Phase phase = Phase::train;           // whose samples are read
   bool trains = true;                   // true: random augmentation
+  bool reads = true;                    // false: batches have only the numbers of their samples
   const plugin::Actor* actor = nullptr; // names the source in messages about exceptions, crashes and hangs
   SamplingSpec sampling;
   int readers = 1;  // tasks; 0: next() reads, on its caller's task
@@ -47,7 +48,7 @@ struct Batch {
   std::uint64_t step = 0;
   std::uint32_t epoch = 0;                   // of the first row
   std::int64_t valid = 0;                    // rows that count; they come first, and the others repeat a sample
-  std::span<const std::byte* const> outputs; // of the source, plain, [rows, ...]
+  std::span<const std::byte* const> outputs; // of the source, plain, [rows, ...]; none if it is not read
   std::span<const std::uint32_t> samples;    // sample number of each row
 };
 

@@ -40,7 +40,10 @@ Result<std::unique_ptr<Feeds>> Feeds::make(Session& session, const program::Prog
   spec.end = end;
   spec.sampling = training_samples(session.job(), spec.trains ? session.place() : plan::Place::alone(session.job()),
                                    session.sources()[0].stream);
-  if (!spec.trains) {
+  if (spec.trains) {
+    spec.sampling.first_row = program.first_row();
+    spec.sampling.rows = program.rows();
+  } else {
     spec.sampling = spec.sampling.evaluation();
     spec.sampling.batch = spec.sampling.rows = batch;
   }
@@ -52,6 +55,7 @@ Result<std::unique_ptr<Feeds>> Feeds::make(Session& session, const program::Prog
     for (const auto& open : session.sources()) {
       if (open.source != nodes[n].source) continue;
       spec.actor = open.actor;
+      spec.reads = program.units()[n].part.computes;
       DLHOST_TRY(feeds->add(session, program, n, open, spec).at("source '", open.name, "'"));
     }
   }
@@ -88,7 +92,7 @@ Result<const program::BatchView*> Feeds::next() {
     if (!read.ok()) return std::move(read).status().at("source '", sources_[f]->name, "'");
     const Batch* batch = *read;
     auto& outputs = view_.sources[f].outputs;
-    for (std::size_t o = 0; o < outputs.size(); ++o)
+    for (std::size_t o = 0; o < batch->outputs.size(); ++o)
       outputs[o] = const_cast<std::byte*>(batch->outputs[o]); // programs do not write it
     if (f != 0) continue;
     view_.samples = batch->samples;

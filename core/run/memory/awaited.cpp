@@ -26,6 +26,8 @@ Words words_of(Awaited::What what) {
   case What::answers: return {"servers to answer", ", the first that has not answered"};
   case What::steps: return {"the other groups' last steps", ", the first that has not made them"};
   case What::sums: return {"the sums of gradients, which all devices make together", ""};
+  case What::loan: return {"", ", which has not lent it"};
+  case What::readers: return {"others to have read ", ", which has not read it"};
   case What::input: return {"its input", ""};
   }
   return {};
@@ -33,10 +35,11 @@ Words words_of(Awaited::What what) {
 
 } // namespace
 
-std::string in_words(const Awaited& awaited, std::string_view param) {
+std::string in_words(const Awaited& awaited, std::string_view name) {
   const auto [what, who] = words_of(awaited.what);
   std::string words(what);
-  if (awaited.is_of_param()) words += concat(" '", param, "'");
+  if (awaited.is_of_param()) words += concat(" '", name, "'");
+  if (awaited.is_of_transfer()) words += name;
   if (awaited.seat != Awaited::nobody) words += concat(" on worker ", awaited.seat, who);
   return words;
 }

@@ -24,6 +24,8 @@ struct alignas(std::uint64_t) Awaited {
     answers,      // answers of servers to settle or look
     steps,        // the last steps of other groups
     sums,         // sums of gradients on devices
+    loan,         // what another worker of the group lends; `param` is the number of the transfer
+    readers,      // others to have read what this worker has lent; the same
     input
   };
   static constexpr std::uint16_t nobody = 0xFFFF;
@@ -33,9 +35,11 @@ struct alignas(std::uint64_t) Awaited {
   std::uint32_t param = 0;     // number in the store
 
   bool is_of_param() const { return what >= What::param && what <= What::exchange; }
+  bool is_of_transfer() const { return what == What::loan || what == What::readers; }
 };
 
-// Example: "param 'fc.weight' on worker 1, its server". Empty: the worker waits for nothing.
-std::string in_words(const Awaited&, std::string_view param);
+// Example: "param 'fc.weight' on worker 1, its server". `name`: of the param, or the transfer in words. Empty: the
+// worker waits for nothing.
+std::string in_words(const Awaited&, std::string_view name);
 
 } // namespace dlhost::run

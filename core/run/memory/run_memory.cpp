@@ -5,9 +5,9 @@
 
 namespace dlhost::run {
 
-class RunMemory::Lent final : public param::Lender {
+class RunMemory::Lender final : public param::Lender {
  public:
-  explicit Lent(param::Masters laid_out) : masters(std::move(laid_out)) {}
+  explicit Lender(param::Masters laid_out) : masters(std::move(laid_out)) {}
   std::span<std::byte> lend(const param::Param& param, std::size_t which) override {
     return masters.lend(param, which);
   }
@@ -30,16 +30,16 @@ Status RunMemory::open(param::Post& post, AddressBook& address_book, Contact& co
   post_ = &post;
   param::Store& store = session_.store();
   Seen& own = all_[number_];
-  DLHOST_ASSIGN(own.board, post.allocate(places_->bytes));
+  DLHOST_ASSIGN(own.board, post.allocate(lent_at(number_) + lent_bytes(number_)));
   own.bytes = own.board.bytes();
   new (own.bytes.data() + places_->vitals) Vitals;
-  lent_ = std::make_unique<Lent>(layout_.table.masters(store));
-  for (std::size_t s = 0; !states_apart() && s < places_->states.size(); ++s) lent_->states.push_back(own_state(s));
+  lender_ = std::make_unique<Lender>(layout_.table.masters(store));
+  for (std::size_t s = 0; !states_apart() && s < places_->states.size(); ++s) lender_->states.push_back(own_state(s));
   contact.own = own.board.near_key();
   contact.bytes = places_->exchanged;
   DLHOST_TRY(make_mirrors(contact));
   DLHOST_TRY(open_masters(address_book, contact));
-  store.borrow(*lent_);
+  store.borrow(*lender_);
   return {};
 }
 
@@ -47,7 +47,7 @@ Status RunMemory::open_masters(AddressBook& address_book, Contact& contact) {
   const std::uint32_t maker = *map_.first_on(map_.machine_of(number_), own_group_);
   std::span<std::byte> masters;
   if (number_ == maker) {
-    DLHOST_ASSIGN(masters_board_, post_->allocate(std::max<std::size_t>(lent_->masters.bytes(), 1)));
+    DLHOST_ASSIGN(masters_board_, post_->allocate(std::max<std::size_t>(lender_->masters.bytes(), 1)));
     contact.masters = masters_board_.near_key();
     if (map_.has_far(number_)) {
       contact.far_masters[own_group_] = masters_board_.far_key();
@@ -59,12 +59,12 @@ Status RunMemory::open_masters(AddressBook& address_book, Contact& contact) {
     DLHOST_TRY(post_->connect(maker, first.addresses));
     DLHOST_ASSIGN(masters_, post_->map(maker, first.masters));
     masters = masters_->bytes();
-    if (masters.size() < lent_->masters.bytes())
+    if (masters.size() < lender_->masters.bytes())
       return Status::internal("worker ", number_, " has a net of other params than worker ", maker);
   }
   for (const auto memory : {own(), masters})
     if (session_.store().apart()) pin(memory);
-  lent_->masters.lie_at(masters, number_ == 0 || !layout_.exchange.has_servers());
+  lender_->masters.lie_at(masters, number_ == 0 || !layout_.exchange.has_servers());
   return {};
 }
 
@@ -91,7 +91,7 @@ Status RunMemory::see(std::uint32_t worker, const Contact& contact) {
   }
   DLHOST_ASSIGN(seen.region, post_->map(worker, contact.own));
   seen.bytes = seen.region->bytes();
-  if (seen.bytes.size() < places_->exchanged)
+  if (seen.bytes.size() < lent_at(worker) + lent_bytes(worker))
     return Status::internal("worker ", worker, " has a net of other params than worker ", number_);
   return {};
 }
@@ -144,7 +144,7 @@ void RunMemory::spread_first_values(bool own_values) {
   }
 }
 
-param::Masters& RunMemory::masters() const { return lent_->masters; }
+param::Masters& RunMemory::masters() const { return lender_->masters; }
 
 const param::Masters& RunMemory::masters_of(std::uint32_t server_group) const {
   if (server_group == own_group_) return masters();

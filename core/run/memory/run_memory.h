@@ -29,8 +29,11 @@ class RunMemory {
   RunMemory(Session&, const WorkerLayout&, std::uint32_t number, bool sees_others);
   ~RunMemory();
 
-  // Computes places(). Requires: the store is laid out.
-  void lay_out() { places_ = layout_.memory(session_.store()); }
+  // Computes places(). `lent`: bytes that each worker of a group lends the others. Requires: the store is laid out.
+  void lay_out(std::vector<std::size_t> lent) {
+    places_ = layout_.memory(session_.store());
+    lent_ = std::move(lent);
+  }
   // Takes the worker's own memory, and makes or maps its masters; lends both to the store. Adds the keys to the
   // contact, by which others see this memory. Requires: after lay_out(), and nothing is allocated.
   Status open(param::Post&, AddressBook&, Contact&);
@@ -69,6 +72,9 @@ class RunMemory {
   // This worker made the masters of its server group for its machine.
   bool made_masters() const { return masters_board_.made(); }
 
+  // Memory that a worker lends others of its group. Requires: that worker is on this machine.
+  std::span<std::byte> lent_by(std::uint32_t worker) const { return of(worker).subspan(lent_at(worker)); }
+
   // The part of this memory to show with a message to a worker; nothing if that worker sees this memory anyway.
   param::Post::Shown shown(std::uint32_t worker, std::size_t place, std::size_t bytes, record::Cargo) const;
   // The same of masters, to a machine. Errors: the machine has no mirror of them.
@@ -82,7 +88,7 @@ class RunMemory {
   Status show_all(bool own_values) const;
 
  private:
-  class Lent; // the masters, and this worker's running state
+  class Lender; // of the masters, and of this worker's running state
   struct Seen {
     param::SharedMemory board;      // made by this worker: its own memory, or a mirror of another machine's worker
     std::unique_ptr<Region> region; // of a worker on this machine, mapped
@@ -102,7 +108,11 @@ class RunMemory {
   Status open_masters(AddressBook&, Contact&);
   Status make_mirrors(Contact&);
   void pin(std::span<std::byte> memory);
-  std::size_t bytes_of(std::uint32_t worker) const;
+  std::size_t bytes_of(std::uint32_t worker) const; // without what it lends
+  std::size_t lent_at(std::uint32_t worker) const { return (bytes_of(worker) + 63) / 64 * 64; }
+  std::size_t lent_bytes(std::uint32_t worker) const {
+    return lent_.empty() ? 0 : lent_[worker % map_.workers_of_group()];
+  }
   bool is_far(std::uint32_t worker) const { return post_->is_far(worker); }
   // Mirrors have the numbers of the workers whose memory they copy; those of masters follow.
   std::uint32_t mirror_number(std::uint32_t server_group) const { return map_.workers() + server_group; }
@@ -117,7 +127,8 @@ class RunMemory {
   const bool sees_others_;
   param::Post* post_ = nullptr;
   std::optional<WorkerMemory> places_;
-  std::unique_ptr<Lent> lent_;
+  std::vector<std::size_t> lent_; // by rank
+  std::unique_ptr<Lender> lender_;
   param::SharedMemory masters_board_;       // of this worker's server group, if this worker made them for its machine
   std::unique_ptr<Region> masters_;         // else
   std::vector<Pinned> pinned_;              // of both: memory that a device copies

@@ -36,7 +36,7 @@ nlohmann::json matrices_of(const program::Program& program) {
   nlohmann::json names = nlohmann::json::array();
   for (const auto& unit : program.units())
     for (const auto& factors : unit.described->setup.factors)
-      if (!factors.of_rows) names.push_back(unit.params[factors.param]->declared.name);
+      if (!factors.of_rows) names.push_back(unit.described->params[factors.param].name);
   return names;
 }
 

@@ -81,10 +81,12 @@ Status Session::open_updater() {
   return plugin::tried(actor_of(Kind::updater, part), "rule", [this] { return updater_->rule(); });
 }
 
-void Session::take_part(const plan::Place& place, param::SharedParams* sharing, param::DeviceSums* others) {
+void Session::take_part(const plan::Place& place, param::SharedParams* sharing, param::DeviceSums* others,
+                        program::BoxExchange* boxes) {
   look_as(place, sharing);
   sharing_ = sharing;
   others_ = others;
+  boxes_ = boxes;
 }
 
 void Session::look_as(const plan::Place& place, const param::SharedLayout* shared) {
@@ -210,9 +212,10 @@ Result<program::Program*> Session::trainer() {
   DLHOST_ASSIGN(auto net, training_net(make, *algorithm_, job_, place_, registry_, activity_));
   const std::string& updater = job_.updater.plugin.type;
   DLHOST_ASSIGN(const auto* updater_actor, registry_.actor(Kind::updater, updater, updater));
+  net.part.boxes = boxes_;
   const bool shares = shares_params();
   program::BuildRequest request{.graph = std::move(net.graph),
-                                .part = {.nodes = std::move(net.parts)},
+                                .part = std::move(net.part),
                                 .record = std::move(net.record),
                                 .device = device_.get(),
                                 .registry = &registry_,

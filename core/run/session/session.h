@@ -71,7 +71,9 @@ class Session {
   // Opens a session of the same job for another worker, on the calling task. It reads from the same sources.
   static Result<std::unique_ptr<Session>> open_beside(Session&, std::uint32_t turn);
   // The session computes only these rows of each batch and shares its params. Requires: the trainer is not made yet.
-  void take_part(const plan::Place& place, param::SharedParams* sharing, param::DeviceSums* others);
+  // `boxes`: the other workers of its group.
+  void take_part(const plan::Place& place, param::SharedParams* sharing, param::DeviceSums* others,
+                 program::BoxExchange* boxes);
   // The same, of a session that is opened for looking.
   void look_as(const plan::Place& place, const param::SharedLayout* shared);
 
@@ -157,7 +159,8 @@ class Session {
   plan::Exchange exchange_;
   const param::SharedLayout* shared_ = nullptr; // null: the only worker
   param::SharedParams* sharing_ = nullptr;
-  param::DeviceSums* others_ = nullptr; // set if the worker has all params for itself
+  param::DeviceSums* others_ = nullptr;   // set if the worker has all params for itself
+  program::BoxExchange* boxes_ = nullptr; // the other workers of its group
   HangWatch hang_watch_;
   plugin::Activity activity_; // of the task that opens and uses the session
   std::unique_ptr<Device> device_;

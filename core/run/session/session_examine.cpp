@@ -3,6 +3,7 @@
 
 #include "config/compose.h"
 #include "net/extent.h"
+#include "plan/check_partition.h"
 #include "plan/exchange_plugins.h"
 #include "plan/partition.h"
 #include "plan/refusals.h"
@@ -48,7 +49,10 @@ void Session::examine(Purpose purpose, config::Problems& problems, const StandIn
       std::ranges::none_of(net->nodes(), [](const net::Node& node) { return node.setup.is_loss; }))
     problems.add(job_.place("train.algorithm"),
                  "the net has no loss: add a [[layer]] such as softmax_loss, or train by an algorithm that needs none");
-  if (net && !problems.refused("topology")) plan::check_partition(*net, job_, purpose != Purpose::planning, problems);
+  if (net && !problems.refused("topology")) {
+    const plan::DividedRun run{exchange_, updater_ && !updater_->rule().partials.results().empty()};
+    plan::check_partition(*net, job_, purpose == Purpose::planning ? nullptr : &run, problems);
+  }
   check_attainable(*this, nets[Phase::validate].get(), problems);
   if (net && !sources_->empty()) check_short_batch(problems);
   if (inspects(purpose)) open("train.init_from", &Session::find_start); // a resumed run does not need train.init_from

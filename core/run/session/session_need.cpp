@@ -44,8 +44,10 @@ MemoryNeed Session::need(const program::Program& program, Phase phase) const {
     ahead += row * static_cast<std::size_t>(batch(phase)) * reading(job_, program).slots();
   }
   add(need, "batches that are read ahead (train.prefetch)", ahead);
-  need.total += host + ahead;
-  need.by_batch += host + ahead;
+  const std::size_t lent = program.footprint().lent;
+  add(need, "features and gradients that other workers read", lent);
+  need.total += host + ahead + lent;
+  need.by_batch += host + ahead + lent;
   std::size_t largest = 0;
   if (shares) {
     const auto [own, common, kept, summed] = shared_->bytes(*store_);

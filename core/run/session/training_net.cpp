@@ -1,5 +1,6 @@
 #include "run/session/training_net.h"
 
+#include "plan/param_parts.h"
 #include "plan/partition.h"
 #include "plugin/contained.h"
 
@@ -38,13 +39,21 @@ Result<TrainingNet> training_net(const MakeNet& make, Algorithm& algorithm, cons
     DLHOST_ASSIGN(net.record, record());
   }
   if (place.workers == 1) {
-    net.parts = net::whole_parts(*net.graph);
+    net.part.nodes = net::whole_parts(*net.graph);
     return net;
   }
   config::Problems problems;
-  const auto layers = plan::layer_parts(*net.graph, job, bounds, problems);
+  auto partition = plan::Partition::of(*net.graph, job, bounds, problems);
   DLHOST_TRY(problems.status());
-  net.parts = plan::node_parts(*net.graph, *layers, place.rank);
+  net.part = {.nodes = plan::node_parts(*net.graph, partition->layers, place.rank),
+              .connectors = std::move(partition->connectors),
+              .params = plan::param_parts(*net.graph, partition->layers),
+              .rank = place.rank};
+  if (net.record.cut && (!net.part.connectors.empty() || !net.part.params.empty()))
+    return Status::unsupported(
+        "the algorithm cuts the batch into micro-batches, and some layers are computed by other workers than those "
+        "that they read: not supported in this version; leave out partition and location, or train by bp without "
+        "micro-batches");
   return net;
 }
 

@@ -6,17 +6,16 @@
 #include <memory>
 
 #include "config/job.h"
-#include "net/part.h"
 #include "plan/place.h"
 #include "plugin/registry.h"
-#include "program/record.h"
+#include "program/build/build.h"
 
 namespace dlhost::run {
 
 struct TrainingNet {
   std::unique_ptr<net::Graph> graph;
   program::Record record;
-  std::vector<net::NodePart> parts;
+  program::GroupPart part; // without the other workers
 };
 
 // Makes the net of a batch.

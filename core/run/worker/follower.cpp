@@ -52,7 +52,7 @@ Status Follower::prepare() {
   const auto before = machines.begin() + number_;
   DLHOST_ASSIGN(session_, open_(static_cast<std::uint32_t>(std::count(machines.begin(), before, *before))));
   DLHOST_ASSIGN(worker_, Worker::make(*session_, address_book_, number_));
-  session_->take_part(worker_->place(), worker_.get(), worker_.get());
+  session_->take_part(worker_->place(), worker_.get(), worker_.get(), &worker_->boxes());
   DLHOST_ASSIGN(const Contact leader, address_book_.contact(0));
   session_->store().prefer(leader.formats);
   DLHOST_ASSIGN(program_, session_->trainer());

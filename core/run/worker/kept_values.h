@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "param/file/checkpoint.h"
-#include "run/memory/gathered.h"
+#include "param/table/gathered.h"
 #include "run/worker/alignment.h"
 #include "run/worker/lost_groups.h"
 #include "run/worker/salvage.h"
@@ -33,7 +33,7 @@ class KeptValues {
   const LostGroups& lost_;
   const Alignment& alignment_;
   const Salvage& salvage_;
-  Gathered gathered_;
+  param::Gathered gathered_;
 };
 
 } // namespace dlhost::run

@@ -79,6 +79,9 @@ std::string Liveness::awaited_by(std::uint32_t worker) const {
   Awaited awaited = shown.awaits.load(std::memory_order_relaxed);
   if (worker != 0 && shown.away.load(std::memory_order_relaxed)) awaited = {.what = Awaited::What::input};
   const auto& params = ends_.session.store().params();
+  const auto& transfers = ends_.lent.transfers;
+  if (awaited.is_of_transfer())
+    return in_words(awaited, awaited.param < transfers.size() ? transfers[awaited.param] : std::string());
   return in_words(awaited, awaited.param < params.size() ? params[awaited.param]->declared.name : std::string());
 }
 

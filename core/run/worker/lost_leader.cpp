@@ -1,5 +1,6 @@
 #include "run/worker/lost_leader.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -8,6 +9,7 @@ namespace {
 
 constexpr Nanoseconds between_leaders = 10'000'000;
 constexpr Nanoseconds longest_without = 5'000'000'000; // any process that leads, or prepares to
+constexpr Nanoseconds longest_end = 5'000'000'000;
 
 } // namespace
 
@@ -68,6 +70,15 @@ Status LostLeader::answer_again() {
   lost_.add_lost(survival_);
   return ends_.address_book.admissions()->survive(static_cast<std::uint32_t>(lost_.number_of(0)), ends_.number,
                                                   survival_);
+}
+
+void LostLeader::await_end() {
+  if (!ends_.table) return;
+  Clock& clock = ends_.session.host().clock();
+  const Nanoseconds end = clock.now() + longest_end;
+  const auto leads = [&] { return std::ranges::find(ends_.post->gone(), 0U) == ends_.post->gone().end(); };
+  while (!orders_.stopped && ends_.address_book.failure().ok() && leads() && clock.now() < end)
+    ends_.table->progress(between_leaders).ignore("more may go, now that one has");
 }
 
 } // namespace dlhost::run

@@ -20,6 +20,8 @@ class LostLeader {
   // Called often: looks for a new leader if the old one is lost, connects to its group, and answers it.
   // Errors: gone if no process takes the lost leader's place, or if all groups begin anew.
   Status look();
+  // Waits until the leader has stopped all, has told why the run does not begin, or is gone; but not for long.
+  void await_end();
 
  private:
   struct Leaderless {

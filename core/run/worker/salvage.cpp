@@ -35,7 +35,8 @@ Result<Salvage::Records> Salvage::surviving(std::uint32_t server_group) const {
   }
   if (!exchange.in_step && !exchange.by_step) return newest;
   // Some slices may have one version more than others: then all go back by one. No slice can be two ahead, because a
-  // worker that contributes to a version has read the one before it of all slices. In step, all also go back from a
+  // worker that contributes to a version has read the one before it of all slices that it holds, and what it computes
+  // with comes from workers that have read the others. In step, all also go back from a
   // step that the leader has not dealt with: what is due after that step is still to be done.
   const param::StartPoint& begun = ends_.steps.begun;
   const std::uint64_t dealt_with = ends_.memory.vitals(0).told.load(std::memory_order_acquire);

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "run/memory/gathered.h"
+#include "param/table/gathered.h"
 #include "run/worker/worker_ends.h"
 
 namespace dlhost::run {
@@ -34,7 +34,7 @@ class Salvage {
   void count_chosen(std::vector<param::StartPoint::OfSlice>&) const;
 
   WorkerEnds& ends_;
-  Gathered gathered_;
+  param::Gathered gathered_;
   std::optional<std::vector<Records>> records_;
 };
 

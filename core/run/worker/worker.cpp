@@ -17,7 +17,7 @@ Worker::Worker(Session& session, AddressBook& book, plan::ExchangePlugins plugin
       alignment_(ends_, lost_), position_(ends_, lost_, alignment_), salvage_(ends_),
       kept_(ends_, lost_, alignment_, salvage_),
       ledgers_(ends_, [this](std::uint32_t group) { return lost_.has(group); }), states_(ends_),
-      liveness_(ends_, lost_), peers_(ends_, liveness_, orders_.stopped), idle_(map_.workers()) {
+      liveness_(ends_, lost_), peers_(ends_, liveness_, orders_.stopped), loans_(ends_), idle_(map_.workers()) {
   lost_.on_replaced = [this](std::uint32_t worker) { liveness_.forget(worker); };
 }
 

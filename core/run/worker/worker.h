@@ -24,6 +24,7 @@
 #include "run/worker/kept_values.h"
 #include "run/worker/ledger_keeper.h"
 #include "run/worker/liveness.h"
+#include "run/worker/loans.h"
 #include "run/worker/lost_groups.h"
 #include "run/worker/lost_leader.h"
 #include "run/worker/orders.h"
@@ -58,6 +59,7 @@ class Worker final : public param::SharedParams, public param::DeviceSums, priva
   std::optional<double> gradient_norm() const override { return ends_.gradient_norm(); }
   void beat() override { liveness_.beat(orders_.are_values_put); }
   Peers& peers() override { return peers_.peers(); }
+  program::BoxExchange& boxes() { return loans_; }
   Status wait_for_device(const std::function<Result<bool>()>& done) override { return peers_.wait(done); }
   std::vector<std::vector<param::TensorPlace>> own_values() override { return kept_.of_workers(); }
   std::vector<std::vector<param::TensorPlace>> values_elsewhere() override { return kept_.of_server_groups(); }
@@ -132,7 +134,7 @@ class Worker final : public param::SharedParams, public param::DeviceSums, priva
 
   bool stopped() const { return orders_.stopped; }
   // Waits until the leader has stopped all, has told why the run does not begin, or is gone; but not for long.
-  void await_end();
+  void await_end() { lost_leader_.await_end(); }
 
   // Workers whose task or process is no longer there.
   std::vector<std::uint32_t> gone() const { return ends_.post ? ends_.post->gone() : std::vector<std::uint32_t>(); }
@@ -176,6 +178,7 @@ class Worker final : public param::SharedParams, public param::DeviceSums, priva
   RunningState states_;
   Liveness liveness_;
   DevicePeers peers_;
+  Loans loans_;
 
   bool left_ = false; // its group makes no more steps
   bool computing_ = false;

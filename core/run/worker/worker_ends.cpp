@@ -70,9 +70,9 @@ Status WorkerEnds::load() {
 }
 
 // Credit: for each slice an update, a get and a look, or their answers, and its sums for two versions; orders of
-// leaders, and norms; exchanges with other server groups.
+// leaders, and norms; exchanges with other server groups; loans within the group, and their returns.
 Status WorkerEnds::open_post() {
-  memory.lay_out();
+  memory.lay_out(lent.bytes);
   const std::size_t workers = layout.map.workers(), slices = this->slices().size();
   const std::size_t sums = session.updater().rule().partials.results().size();
   const std::size_t at_once = slices + 2 * param::RowPlan::least_places; // slices and sections
@@ -87,7 +87,8 @@ Status WorkerEnds::open_post() {
                                          .host_name = address_book.host_name(),
                                          .secret = address_book.secret(),
                                          .sealed = encrypted(session.job().topology),
-                                         .credit = (8 + 2 * sums) * slices * workers + exchanges + 50 * workers}));
+                                         .credit = (8 + 2 * sums) * slices * workers + exchanges + 50 * workers +
+                                                   4 * lent.transfers.size() * layout.place.workers}));
   return {};
 }
 

@@ -12,6 +12,7 @@
 #include "param/server/chooser.h"
 #include "param/server/shard.h"
 #include "param/table/table.h"
+#include "program/box_exchange.h"
 #include "run/membership/address_book.h"
 #include "run/memory/run_memory.h"
 #include "run/memory/worker_layout.h"
@@ -74,6 +75,7 @@ struct WorkerEnds {
   record::Traffic exchanged; // bytes that went through the codec between server groups
   RunSteps steps;
   Waits waits;
+  program::LentMemory lent; // what workers of the group lend each other; empty: nothing
 
  private:
   Result<std::unique_ptr<param::Replica>> make_replica() const;

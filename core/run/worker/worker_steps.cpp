@@ -30,7 +30,9 @@ Status Worker::take(std::uint32_t from, const param::ToWorker& message) {
       [&](const to_worker::Aligned& told) { return alignment_.hear_aligned(from, told); },
       [&](const to_worker::Lost& told) { return lost_.hear_lost(from, told); },
       [&](const to_worker::Join& told) { return lost_.hear_join(from, told); },
-      [&](const to_worker::Joined& told) { return lost_.hear_joined(from, told); });
+      [&](const to_worker::Joined& told) { return lost_.hear_joined(from, told); },
+      [&](const to_worker::Lent& told) { return loans_.hear_lent(from, told); },
+      [&](const to_worker::Returned& told) { return loans_.hear_returned(from, told); });
 }
 
 Status Worker::hear_done(std::uint32_t worker, std::uint64_t steps) {
@@ -208,15 +210,6 @@ Status Worker::done(std::uint64_t step, const std::vector<program::Metric>& metr
   return ends_.table->send(orders_.leader, to_worker::Done{.step = step},
                            shown(orders_.leader, ends_.memory.places().numbers, 2 * metrics.size() * sizeof(double),
                                  record::Cargo::control));
-}
-
-void Worker::await_end() {
-  if (!ends_.table) return;
-  Clock& clock = host().clock();
-  const Nanoseconds end = clock.now() + 5'000'000'000;
-  const auto leads = [&] { return std::ranges::find(ends_.post->gone(), 0U) == ends_.post->gone().end(); };
-  while (!orders_.stopped && ends_.address_book.failure().ok() && leads() && clock.now() < end)
-    ends_.table->progress(10'000'000).ignore("more may go, now that one has");
 }
 
 } // namespace dlhost::run

@@ -66,6 +66,7 @@ struct Audit {
     std::int64_t first = 0, count = 0; // elements
     Version begun = 0;                 // the ledger has no earlier versions
     Version last = 0;
+    param::Holders holders;           // the workers of each group that contribute to it; empty: all
     std::vector<std::uint64_t> steps; // per contributor: the ledger has no earlier steps
     std::vector<Word> words;          // by version
     std::vector<Part> dropped;        // from this slice alone

@@ -46,12 +46,15 @@ template <class Count>
 Range over_slices(const config::Job& job, const Audit& audit, std::size_t contributor, Count count) {
   const auto place = plan::Place::at(job, static_cast<std::uint32_t>(contributor));
   Range range{~std::uint64_t{0}, 0};
+  bool any = false;
   for (const auto& slice : audit.slices) {
     if (slice.server / job.topology.servers_per_group != place.server_group) continue;
+    any = true;
+    if (!param::holds(slice.holders, place.rank)) continue;
     const std::uint64_t of_slice = count(slice);
     range = {std::min(range.least, of_slice), std::max(range.most, of_slice)};
   }
-  return range;
+  return any && range.least > range.most ? Range() : range; // it contributes to no slice
 }
 
 Range contributions(const config::Job& job, const Audit& audit, std::size_t contributor) {
@@ -173,9 +176,15 @@ std::string ranges(std::vector<std::uint32_t> numbers) {
   return text;
 }
 
-// The source's samples in a worker's step.
-Result<std::vector<std::uint32_t>> samples_of(run::Session& session, const Audit& audit, const Audit::Part& part) {
-  const auto place = plan::Place::at(session.job(), static_cast<std::uint32_t>(part.contributor));
+// The source's samples in a worker's step, as far as it contributes to the slice.
+Result<std::vector<std::uint32_t>> samples_of(run::Session& session, const Audit& audit, const Audit::Slice& slice,
+                                              const Audit::Part& part) {
+  auto place = plan::Place::at(session.job(), static_cast<std::uint32_t>(part.contributor));
+  if (const auto holder = std::ranges::find(slice.holders, place.rank, &param::Holder::rank);
+      holder != slice.holders.end()) {
+    place.first_row = static_cast<std::int64_t>(holder->rows.first);
+    place.rows = holder->rows.count;
+  }
   auto spec = run::training_samples(session.job(), place, session.sources()[0].stream);
   if (!audit.origins.empty()) spec.origin = audit.origins[0];
   DLHOST_ASSIGN(const auto sampling, run::Sampling::make(spec, session.samples(Phase::train)));
@@ -229,7 +238,7 @@ Status print_version(cli::Context& context, const config::Job& job, const Audit&
   // No version: the contribution came too late.
   const auto tell = [&](const Audit::Slice& slice, const Audit::Part& part, std::optional<Version> version) -> Status {
     const auto place = plan::Place::at(job, static_cast<std::uint32_t>(part.contributor));
-    DLHOST_ASSIGN(const auto samples, samples_of(*session, audit, part));
+    DLHOST_ASSIGN(const auto samples, samples_of(*session, audit, slice, part));
     if (options.json) {
       Json row{{"param", slice.param}, {"slice", slice.id}};
       if (version)

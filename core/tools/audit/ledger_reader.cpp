@@ -29,7 +29,14 @@ bool counts(const Json& value) {
 }
 
 bool same(const Audit::Slice& a, const Audit::Slice& b) {
-  return a.param == b.param && a.first == b.first && a.count == b.count;
+  return a.param == b.param && a.first == b.first && a.count == b.count && a.holders == b.holders;
+}
+
+param::Holders holders_of(const Json& slice) {
+  param::Holders holders;
+  if (!slice.contains("holders")) return holders;
+  for (const auto& one : slice.at("holders")) holders.push_back({one.at(0), {one.at(1), one.at(2)}});
+  return holders;
 }
 
 // Removes what was rolled back: all contributions after `version` or from `steps` on. If slices have versions of their
@@ -211,6 +218,7 @@ Status LedgerReader::begin(const Json& line) {
                       .count = one.at("count"),
                       .begun = begun,
                       .last = begun,
+                      .holders = holders_of(one),
                       .steps = one.value("steps", all_steps),
                       .words = {},
                       .dropped = {},

@@ -61,6 +61,7 @@ void account_for_steps(Audit& audit, const run::KeptLedger& kept, plugin::Regist
   for (const Audit::Slice& slice : audit.slices)
     for (std::size_t worker = 0; worker < std::min(audit.contributors, slice.steps.size()); ++worker) {
       const plan::Place place = plan::Place::at(job, static_cast<std::uint32_t>(worker));
+      if (!param::holds(slice.holders, place.rank)) continue;
       if (place.server_group != slice.server / static_cast<std::uint32_t>(job.topology.servers_per_group)) continue;
       const auto in = decided(audit, slice, worker);
       Steps all{slice.steps[worker], in.empty() ? 0 : in.back().end};

@@ -15,6 +15,31 @@ ALEXNET = (examples / "alexnet" / "job.toml").read_text()
 DATA = '{ name = "data", type = "synthetic", shape = [3, 227, 227], classes = 1000, train = 1024 },'
 DENSE = ("fc6", "relu6", "drop6", "fc7", "relu7", "drop7", "fc8", "loss", "accuracy")
 MIB = 2**20
+SMALL = """name = "small"
+[train]
+batch = 4
+stop = { steps = 1 }
+[[layer]]
+name = "data"
+type = "synthetic"
+shape = [4]
+classes = 2
+train = 8
+[[layer]]
+name = "norm"
+type = "batch_norm"
+src = "data"
+location = 0
+[[layer]]
+name = "fc"
+type = "dense"
+src = "norm"
+units = 2
+[[layer]]
+name = "loss"
+type = "softmax_loss"
+src = ["fc", "data:label"]
+"""
 
 
 def alexnet(**keys: str) -> str:
@@ -117,14 +142,28 @@ class Plan(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("partition.layers: has 1001 patterns; at most 1000 are allowed", done.stderr)
 
-    def test_no_run_pretends(self) -> None:
-        self.job.write_text(alexnet(fc6='partition = "features"'))
+    def refused_run(self, message: str, *words: str) -> None:
         for name in "run", "check":
-            command = [dlhost, name, str(self.job), "--set", "topology.workers_per_group=2", "--set", "train.device=ref"]
+            command = [dlhost, name, str(self.job), "--set", "topology.workers_per_group=2", "--set", "train.device=ref", *words]
             done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=self.job.parent)
             self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-            self.assertIn("layer 'fc6': is cut by \"features\", which `dlhost check --plan` plans, and no run does yet",
-                          done.stderr)
+            self.assertIn(message, done.stderr)
+
+    def test_no_run_pretends(self) -> None:
+        self.job.write_text(alexnet(fc6='partition = "inputs"', fc7='partition = "none"'))
+        self.refused_run("layer 'fc6': is cut by \"inputs\", which cuts its params along another axis than the first")
+        self.refused_run("layer 'fc7': is cut by \"none\", so several workers compute the same part of it")
+        self.job.write_text(alexnet(fc6="location = 1"))
+        for key, message in (("topology.consistency={type='first_t',t=1}", "it chooses whole steps of groups"),
+                             ("topology={workers_per_group=2,worker_groups=2,consistency='eventual'}", "make steps at their own pace"),
+                             ("topology.device_copies='none'", "topology.device_copies: each worker's device updates all"),
+                             ("train.reproducible=true", "train.reproducible: sums are made in blocks"),
+                             ("topology.machines=2", "topology.machines: features go between the workers of a group")):
+            self.refused_run(message, "--set", key)
+
+    def test_layers_that_keep_state_are_not_placed(self) -> None:
+        self.job.write_text(SMALL)
+        self.refused_run("layer 'norm': is cut by \"none on 0\", and it keeps state from step to step")
 
 
 if __name__ == "__main__":

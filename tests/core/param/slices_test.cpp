@@ -53,6 +53,32 @@ TEST(Slices, WhatBelongsTogetherHasOneOwner) {
   EXPECT_EQ(slices.of(2).size(), 1U) << "it is one piece";
 }
 
+// Whatever its size. Others fill up the servers that have less.
+TEST(Slices, APartWithAnOwnerStaysWhole) {
+  const Slices slices =
+      Slices::cut(std::vector<std::int64_t>{10'000, 300, 200}, 2, 1000, {}, 0, {{{0, 10'000, 1U}}, {}, {}});
+  ASSERT_EQ(slices.of(0).size(), 1U);
+  EXPECT_EQ(slices.of(0)[0].server, 1U);
+  EXPECT_EQ(slices.of(0)[0].count, 10'000);
+  EXPECT_EQ(slices.of(1)[0].server, 0U);
+  EXPECT_EQ(slices.of(2)[0].server, 0U);
+}
+
+TEST(Slices, PartsAreCutEachByItself) {
+  const Slices slices =
+      Slices::cut(std::vector<std::int64_t>{10'000}, 2, 1000, {}, 0, {{{0, 99, 1U}, {99, 9000, {}}, {9099, 901, 0U}}});
+  ASSERT_EQ(slices.size(), 4U);
+  std::int64_t end = 0;
+  for (const Slice& slice : slices.all()) {
+    EXPECT_EQ(slice.first, end) << "they are in the order of the elements";
+    end += slice.count;
+  }
+  EXPECT_EQ(end, 10'000);
+  EXPECT_EQ((std::vector{slices[0].part, slices[1].part, slices[2].part, slices[3].part}),
+            (std::vector<std::uint32_t>{0, 1, 1, 2}));
+  EXPECT_NE(slices[1].server, slices[2].server);
+}
+
 TEST(Slices, AFewElementsAreNeverCutThinnerThanALine) {
   EXPECT_EQ(Slices::cut(std::vector<std::int64_t>{20}, 4, 1).size(), 1U);
 }

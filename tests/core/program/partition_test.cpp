@@ -4,6 +4,7 @@
 #include <mutex>
 #include <thread>
 
+#include "plan/place.h"
 #include "programs.h"
 
 namespace dlhost::program {
@@ -16,10 +17,8 @@ class Meeting {
  public:
   explicit Meeting(std::size_t workers) : memory_(workers), unread_(workers) {}
 
-  Result<std::span<std::byte>> open(std::uint32_t rank, std::size_t bytes) {
-    memory_[rank].resize(bytes);
-    return std::span(memory_[rank]);
-  }
+  void open(std::uint32_t rank, std::size_t bytes) { memory_[rank].resize(bytes); }
+  std::span<std::byte> memory_of(std::uint32_t rank) { return memory_[rank]; }
   Status until_read(std::uint32_t rank) {
     return wait([&] { return unread_[rank] == 0; }, "that all is read");
   }
@@ -56,9 +55,8 @@ class Meeting {
 class Boxes final : public BoxExchange {
  public:
   Boxes(Meeting& meeting, std::uint32_t rank) : meeting_(meeting), rank_(rank) {}
-  Result<std::span<std::byte>> open(std::span<const std::size_t> bytes) override {
-    return meeting_.open(rank_, bytes[rank_]);
-  }
+  void lay_out(LentMemory lent) override { meeting_.open(rank_, lent.bytes[rank_]); }
+  std::span<std::byte> own() override { return meeting_.memory_of(rank_); }
   Status begin_step(std::uint64_t step) override {
     step_ = step + 1;
     return meeting_.until_read(rank_);
@@ -124,7 +122,7 @@ class PartitionTest : public test::ProgramTest {
     job.topology.workers_per_group = workers;
     const net::Graph whole = graph(layers, {.batch = batch / frames});
     config::Problems problems;
-    auto partition = plan::Partition::of(whole, job, problems);
+    auto partition = plan::Partition::of(whole, job, plan::Place::bounds_of_rows(job), problems);
     ASSERT_TRUE(partition) << problems.status().message();
     partition_ = *std::move(partition);
     meeting_.emplace(workers);
@@ -232,12 +230,12 @@ class PartitionTest : public test::ProgramTest {
     const auto& nodes = program.graph().nodes();
     const auto at = static_cast<std::size_t>(program.graph().find("data") - nodes.data());
     // Its rows of each frame, one frame after the other.
-    const net::NodePart& part = program.units()[at].part;
+    const std::int64_t first_row = program.first_row() / frames_, rows = program.rows() / frames_;
     std::vector<float> data, target;
-    for (int frame = 0; part.computes && frame < frames_; ++frame) {
-      const std::int64_t first = (frame * batch / frames_ + part.first_row) * sample_.count();
-      data.insert(data.end(), data_.begin() + first, data_.begin() + first + part.rows * sample_.count());
-      target.insert(target.end(), target_.begin() + first, target_.begin() + first + part.rows * sample_.count());
+    for (int frame = 0; frame < frames_; ++frame) {
+      const std::int64_t first = (frame * batch / frames_ + first_row) * sample_.count();
+      data.insert(data.end(), data_.begin() + first, data_.begin() + first + rows * sample_.count());
+      target.insert(target.end(), target_.begin() + first, target_.begin() + first + rows * sample_.count());
     }
     BatchView view{.sources = {{.node = at, .outputs = {data.data(), target.data()}}}, .samples = {}, .valid = batch};
     return program.run(view, {.step = number, .global_batch = batch, .rate = rate});

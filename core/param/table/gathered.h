@@ -9,14 +9,14 @@
 
 #include "param/table/slices.h"
 
-namespace dlhost::run {
+namespace dlhost::param {
 
 class Gathered {
  public:
   // The whole param. `where`: memory of a whole param in which the slice is valid. Copies only if these differ. The
   // result is valid until clear().
-  std::span<std::byte> whole(const param::Slices& slices, std::size_t param,
-                             const std::function<std::span<std::byte>(const param::Slice&)>& where) {
+  std::span<std::byte> whole(const Slices& slices, std::size_t param,
+                             const std::function<std::span<std::byte>(const Slice&)>& where) {
     const auto parts = slices.of(param);
     const std::span<std::byte> first = where(parts.front());
     if (std::ranges::all_of(parts, [&](const auto& part) { return where(part).data() == first.data(); })) return first;
@@ -38,4 +38,4 @@ class Gathered {
   std::vector<std::vector<std::byte>> copies_; // the memory of each stays when more are added
 };
 
-} // namespace dlhost::run
+} // namespace dlhost::param
