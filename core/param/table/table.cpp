@@ -229,6 +229,13 @@ Status Table::look() {
     Param& moved = *setup_.store->params()[param];
     const auto whole = [&](const auto& where) { return gathered_.whole(*setup_.slices, param, where); };
     const auto value = whole([&](const Slice& slice) { return setup_.masters->value(param, views_[slice.id].place); });
+    const bool is_apart = std::ranges::any_of(setup_.slices->of(param), [&](const Slice& slice) {
+      return setup_.masters->value(param, views_[slice.id].place).data() != value.data();
+    });
+    if (is_apart && moved.declared.parts.empty())
+      return Status::internal("the slices of param '", moved.declared.name,
+                              "' have their newest values in different places, and it is not in parts: they are of "
+                              "different versions");
     copied_[param] = !gathered_.copies().empty() && gathered_.copies().back().data() == value.data();
     setup_.store->move(moved, value);
     for (std::size_t slot = 0; slot < moved.history.size(); ++slot)
