@@ -154,13 +154,27 @@ TEST_P(ProcessesTest, APartyThatLeavesIsReported) {
   EXPECT_GE(most, 200);
 }
 
+void no_segment_of_a_party_is_left() {
+  for (const auto& name : plugins::shm::segments_with(plugins::shm::prefix_of_user()))
+    EXPECT_EQ(name.find("-party"), std::string::npos) << name << " is still there";
+}
+
 // The next process cleans up after dead ones.
 TEST(ShmProcessesTest, AKilledPartyLeavesNothing) {
   env::RealHost host(LogLevel::error);
   for (int round = 0; round < 3; ++round) Party("shm").kill();
-  { const auto next = open_endpoint(host, "shm", "next"); }
-  for (const auto& name : plugins::shm::segments_with(plugins::shm::prefix_of_user()))
-    EXPECT_EQ(name.find("-party"), std::string::npos) << name << " is still there";
+  const auto next = open_endpoint(host, "shm", "next");
+  no_segment_of_a_party_is_left();
+}
+
+// A process that outlives others cleans up after them at its own end, because no other process may follow.
+TEST(ShmProcessesTest, TheLastToEndLeavesNothingOfAKilledParty) {
+  env::RealHost host(LogLevel::error);
+  {
+    const auto last = open_endpoint(host, "shm", "last");
+    Party("shm").kill();
+  }
+  no_segment_of_a_party_is_left();
 }
 
 // Killed as soon as its inbox exists, before that has memory.
