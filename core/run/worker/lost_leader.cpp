@@ -16,7 +16,10 @@ constexpr Nanoseconds longest_end = 5'000'000'000;
 Status LostLeader::look() {
   if (!lost_.is_lost(param::leading_seat)) return losses_ == lost_.count() ? Status() : answer_again();
   const Nanoseconds now = ends_.session.host().clock().now();
-  if (!leaderless_) leaderless_ = Leaderless{.since = now, .led = now, .steps = ends_.steps.done[ends_.number]};
+  if (!leaderless_) {
+    leaderless_ = Leaderless{.since = now, .led = now, .steps = ends_.steps.done[ends_.number]};
+    go_on_without();
+  }
   if (now < leaderless_->next_look) return {};
   leaderless_->next_look = now + between_leaders;
   Admissions& admissions = *ends_.address_book.admissions();
@@ -28,9 +31,15 @@ Status LostLeader::look() {
   return Status::gone("worker 0 is gone, and no other process leads the run");
 }
 
-// The new processes may be lost too, and the next leader removes their contacts: then this worker looks again. The lost
-// leader may have ordered it to stand still: the new one gives orders of its own. It has not heard yet which workers
-// are lost, and which steps are made.
+// The lost leader may have ordered this worker to stand still, for an evaluation. The new one gives orders of its own.
+void LostLeader::go_on_without() {
+  if (orders_.leader != param::leading_seat) return;
+  orders_.holder.reset();
+  orders_.resting = false;
+}
+
+// The new processes may be lost too, and the next leader removes their contacts: then this worker looks again. The new
+// leader has not heard yet which workers are lost, and which steps are made.
 Status LostLeader::follow(std::uint32_t number) {
   Admissions& admissions = *ends_.address_book.admissions();
   std::vector<Contact> contacts;
@@ -43,7 +52,6 @@ Status LostLeader::follow(std::uint32_t number) {
   DLHOST_TRY(lost_.take_in(0, number, number, contacts));
   if (lost_.is_lost(param::leading_seat)) return {};
   admissions.follow();
-  if (orders_.holder == param::leading_seat) orders_.holder.reset();
   DLHOST_TRY(answer(std::move(survival)));
   DLHOST_TRY(lost_.tell_lost());
   const std::uint64_t done = ends_.steps.done[ends_.number];

@@ -29,6 +29,7 @@ class LostLeader {
     Nanoseconds next_look = 0;
     std::uint64_t steps = 0; // of this worker, at the loss
   };
+  void go_on_without();
   Status follow(std::uint32_t number);
   Status answer(Survival);
   Status answer_again();

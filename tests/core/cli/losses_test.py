@@ -205,7 +205,8 @@ class Losses(Workers):
             if self.kill(leader):
                 killed.add(leader)
         self.until(self.over, 2 * PATIENCE, self.state)
-        self.first_group_was_replaced(steps, 3, (self.newest_run() / "output.log").read_text())
+        for replaced in self.first_group_was_replaced(steps, 3, (self.newest_run() / "output.log").read_text()):
+            self.assertEqual(replaced["others_stood_still_seconds"], 0, "nor does an evaluation hold them that a death ends")
 
 
 if __name__ == "__main__":
