@@ -81,6 +81,8 @@ src = ["bn", "target"]
         again = ("run", "job.toml", "--set", "record.folder=runs", "--set")
         said = self.call(*again, "train.batch=1", code=1)
         self.assertRegex(said, r"layer 'bn': trains on one value for each channel, .*1x2; make train.batch larger")
+        said = self.call(*again, "train.batch=2", "--set", "topology.workers_per_group=2", code=1)
+        self.assertRegex(said, r"dlhost: job.toml:\d+:1: layer 'bn': trains on one value for each channel")
         said = self.call(*again, "train.stop.steps=2", code=1)
         self.assertRegex(said, "train.last_batch: \"partial\" leaves a worker 1 row of an epoch's last batch, which layer 'bn' "
                                "refuses: say \"drop\" or \"wrap\", .*trains on one value for each channel")
