@@ -42,9 +42,16 @@ Post::Addresses Post::addresses() const {
           host_name_};
 }
 
+// A process that ends takes its memory with it, and what it had told of that memory remains.
+template <class T> Result<T> Post::of_living(std::uint32_t seat, Result<T> found) {
+  if (found.ok() || found.status().code() != Code::not_found) return found;
+  return Status::gone("worker ", seat, " has ended: ", found.status().message());
+}
+
 Status Post::connect(std::uint32_t seat, const Addresses& addresses) {
   const bool far = is_far(seat);
-  DLHOST_ASSIGN(peers_.at(seat).id, line_to(seat).endpoint().connect(far ? addresses.far : addresses.near));
+  DLHOST_ASSIGN(peers_.at(seat).id,
+                of_living(seat, line_to(seat).endpoint().connect(far ? addresses.far : addresses.near)));
   peers_[seat].connected = true;
   peers_[seat].host_name = addresses.host_name;
   return {};
@@ -103,7 +110,7 @@ Result<SharedMemory> Post::allocate_mirror(std::size_t bytes) {
 
 Result<std::unique_ptr<Region>> Post::map(std::uint32_t seat, std::string_view key) {
   DLHOST_ASSIGN(const PeerId peer, this->peer(seat));
-  return near_->endpoint().map(peer, key);
+  return of_living(seat, near_->endpoint().map(peer, key));
 }
 
 Status Post::send(std::uint32_t seat, const Body& body, const Shown& shown) {

@@ -45,6 +45,7 @@ class NetEndpoint final : public Endpoint {
   explicit NetEndpoint(Wires& net) : net_(net) {}
   std::string address() const override { return "here"; }
   Result<PeerId> connect(std::string_view address) override {
+    if (address == "of a dead process") return Status::not_found("there is no such memory");
     return static_cast<PeerId>(std::stoi(std::string(address)));
   }
   void disconnect(PeerId) override {}
@@ -80,7 +81,9 @@ class NetEndpoint final : public Endpoint {
     return Status::unsupported("no");
   }
   bool puts_in_order() const override { return net_.in_order; }
-  Result<std::unique_ptr<Region>> map(PeerId, std::string_view) override { return Status::unsupported("no"); }
+  Result<std::unique_ptr<Region>> map(PeerId, std::string_view) override {
+    return Status::not_found("there is no such memory");
+  }
   Result<std::size_t> progress(std::span<Completion> into, Nanoseconds) override {
     std::size_t count = 0;
     for (; count < into.size() && !net_.done.empty(); net_.done.pop_front()) into[count++] = net_.done.front();
@@ -297,6 +300,16 @@ TEST_F(ReceivingTest, WhatIsOfAnotherAttemptIsNotCountedAsOneThatIsAwaited) {
   EXPECT_TRUE(arrives_as_it_is({.sequence = 5, .epoch = epoch - 1, .body = to_server::Get()}, {}).ok());
   EXPECT_TRUE(arrives(to_server::Get{.slice = 2}, 0).ok());
   EXPECT_THAT(taken_, ElementsAre("get2"));
+}
+
+// So that a run which meets it recovers, as from every other death.
+TEST_F(PostTest, WhoseMemoryIsThereNoMoreIsGone) {
+  const auto near = *Post::open({.host = &host_, .near = &transport_, .seat = 0, .machines = {0, 0}, .credit = 64});
+  const Status connected = near->connect(1, {"of a dead process", "", ""});
+  EXPECT_EQ(connected.message(), "worker 1 has ended: there is no such memory");
+  EXPECT_EQ(connected.code(), Code::gone);
+  ASSERT_TRUE(near->connect(1, {"1", "", ""}).ok());
+  EXPECT_EQ(near->map(1, "key").status().code(), Code::gone);
 }
 
 TEST_F(PostTest, WhatLeavesIsOfItsAttempt) {
