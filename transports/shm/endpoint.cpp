@@ -68,7 +68,7 @@ ShmEndpoint::~ShmEndpoint() {
   inbox().closed.store(1, std::memory_order_release);
   for (const auto& peer : peers_)
     if (peer) ring_bell(peer->inbox());
-  remove_leftovers(); // of peers that were killed: nobody may come after this endpoint
+  remove_leftovers(); // of killed peers: this endpoint may be the last of all
 }
 
 std::string ShmEndpoint::address() const { return concat(scheme, own_); }

@@ -42,7 +42,7 @@ Post::Addresses Post::addresses() const {
           host_name_};
 }
 
-// A process that ends takes its memory with it, and what it had told of that memory remains.
+// A process that ends takes its memory with it. The key of that memory may have been received before.
 template <class T> Result<T> Post::of_living(std::uint32_t seat, Result<T> found) {
   if (found.ok() || found.status().code() != Code::not_found) return found;
   return Status::gone("worker ", seat, " has ended: ", found.status().message());
