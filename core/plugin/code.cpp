@@ -10,10 +10,28 @@
 namespace dlhost::plugin {
 namespace {
 
-// Filled from the front; entries never change, so that a signal handler can read the first `count`. Further files stay
-// unnamed.
-std::array<Code, 1024> codes;
-std::atomic<std::size_t> count{0};
+// Filled from the front; entries never change, so that a signal handler can read the first `count`. Further files are
+// left out.
+struct Codes {
+  std::array<Code, 1024> all;
+  std::atomic<std::size_t> count{0};
+
+  void add(const Code& code) {
+    const std::size_t at = count.load();
+    if (at == all.size()) return;
+    all[at] = code;
+    count.store(at + 1);
+  }
+  std::span<const Code> noted() const noexcept { return {all.data(), count.load()}; }
+  const Code* at(const void* address) const noexcept {
+    const auto place = reinterpret_cast<std::uintptr_t>(address);
+    for (const Code& code : noted())
+      if (place >= code.begin && place < code.end) return &code;
+    return nullptr;
+  }
+};
+Codes of_plugins, of_host;
+std::atomic<const Code*> loading{nullptr}; // anywhere: the code of the plugin that is being loaded
 
 // The load addresses of all files seen so far; plugins are never unloaded.
 std::set<std::uintptr_t>& known() {
@@ -35,28 +53,31 @@ Code code_of(const dl_phdr_info& file) {
 
 int note(dl_phdr_info* file, std::size_t, void* plugin) {
   Code code = code_of(*file);
-  if (code.begin >= code.end || !known().insert(code.begin).second || !plugin) return 0;
-  const std::size_t at = count.load();
-  if (at == codes.size()) return 0;
+  if (code.begin >= code.end || !known().insert(code.begin).second) return 0;
   code.plugin = static_cast<const Actor*>(plugin);
   code.file = immortal(file->dlpi_name);
-  codes[at] = code;
-  count.store(at + 1);
+  (plugin ? of_plugins : of_host).add(code);
   return 0;
 }
 
 } // namespace
 
-void note_host_code() { dl_iterate_phdr(note, nullptr); }
-void note_code_of(const Actor* plugin) { dl_iterate_phdr(note, const_cast<Actor*>(plugin)); }
+void begin_loading(const Actor* plugin) {
+  dl_iterate_phdr(note, nullptr);
+  loading = new Code{.begin = 0, .end = UINTPTR_MAX, .plugin = plugin, .file = plugin->path}; // immortal
+}
 
-std::span<const Code> code_of_plugins() noexcept { return {codes.data(), count.load()}; }
+void end_loading() {
+  const Actor* plugin = loading.load()->plugin;
+  dl_iterate_phdr(note, const_cast<Actor*>(plugin));
+  loading = nullptr;
+}
+
+std::span<const Code> code_of_plugins() noexcept { return of_plugins.noted(); }
 
 const Code* code_at(const void* address) noexcept {
-  const auto at = reinterpret_cast<std::uintptr_t>(address);
-  for (const Code& code : code_of_plugins())
-    if (at >= code.begin && at < code.end) return &code;
-  return nullptr;
+  const Code* found = of_plugins.at(address);
+  return found || of_host.at(address) ? found : loading.load();
 }
 
 const void* first_of_plugins(std::span<void* const> frames) noexcept {

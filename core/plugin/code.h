@@ -16,9 +16,10 @@ struct Code {
   const char* file = nullptr;    // "/path/cube.so"; immortal, like the actor
 };
 
-// Call before and after loading a plugin: files that are new after it belong to the plugin. Thread: one at a time.
-void note_host_code();
-void note_code_of(const Actor* plugin);
+// Call before and after loading a plugin: files that are new since the first call belong to the plugin. Until the
+// second call, all code that was not there before is the plugin's. Thread: one at a time.
+void begin_loading(const Actor* plugin);
+void end_loading();
 
 // Async-signal-safe. Null: the address is in no plugin.
 const Code* code_at(const void* address) noexcept;

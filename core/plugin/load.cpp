@@ -108,9 +108,9 @@ Result<std::unique_ptr<Library>> Library::load(const Candidate& candidate, Host&
   {
     const Deadline deadline(actor, "loading", limit);
     activity.enter(actor, "loading");
-    note_host_code();
+    begin_loading(actor);
     status = library->open();
-    note_code_of(actor);
+    end_loading();
   }
   if (status.ok()) status = library->check(*candidate.stamp);
   if (status.ok() && how == Init::run) {

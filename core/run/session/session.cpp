@@ -67,10 +67,14 @@ const plugin::Actor* Session::actor_of(Kind kind, const Part& part) {
   return actor.ok() ? *actor : nullptr;
 }
 
+// A plugin that fails here is not asked again.
 Status Session::open_algorithm() {
   const Part& part = job_.train.algorithm;
   DLHOST_ASSIGN(algorithm_, registry_.create<Algorithm>(part.type, part.options));
-  return plugin::tried(actor_of(Kind::algorithm, part), "traits", [this] { return algorithm_->traits(); });
+  const plugin::Actor* const actor = actor_of(Kind::algorithm, part);
+  Status status = plugin::tried(actor, "traits", [this] { return algorithm_->traits(); });
+  if (!status.ok()) plugin::destroy(actor, algorithm_);
+  return status;
 }
 
 Status Session::open_updater() {
@@ -78,7 +82,10 @@ Status Session::open_updater() {
   DLHOST_ASSIGN(updater_, registry_.create<Updater>(part.type, part.options));
   if (job_.updater.average > 0)
     updater_ = std::make_unique<param::Averaging>(std::move(updater_), job_.updater.average);
-  return plugin::tried(actor_of(Kind::updater, part), "rule", [this] { return updater_->rule(); });
+  const plugin::Actor* const actor = actor_of(Kind::updater, part);
+  Status status = plugin::tried(actor, "rule", [this] { return updater_->rule(); });
+  if (!status.ok()) plugin::destroy(actor, updater_);
+  return status;
 }
 
 void Session::take_part(const plan::Place& place, param::SharedParams* sharing, param::DeviceSums* others,

@@ -168,6 +168,13 @@ class Hostile(unittest.TestCase):
                 self.setUp()
                 self.fails_as_it_should(trial)
 
+    def test_what_was_drawn_once(self) -> None:
+        for trial in (Trial("environment", "loading", "execs_in_thread"), Trial("environment", "loading", "crashes_in_thread"),
+                      Trial("updater", "rule", "throws", "leader", readers=2)):
+            with self.subTest(trial=trial):
+                self.setUp()
+                self.fails_as_it_should(trial)
+
     def test_an_end_that_nobody_ordered(self) -> None:
         for how, call in (("exits", "exit"), ("exits_at_once", "_exit"), ("exits_quickly", "quick_exit")):
             for where, who in (("compute_feature", "alone"), ("compute_feature", "worker"), ("fini", "alone")):
