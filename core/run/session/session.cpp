@@ -17,6 +17,14 @@ namespace {
 
 constexpr const char* turn_option = "turn"; // an option of some devices
 
+// A plugin that fails here is not asked again.
+template <class T, class Call>
+Status first_call(const plugin::Actor* actor, std::unique_ptr<T>& made, const char* phase, const Call& call) {
+  Status status = plugin::tried(actor, phase, call);
+  if (!status.ok()) plugin::destroy(actor, made);
+  return status;
+}
+
 } // namespace
 
 Result<std::unique_ptr<Session>> Session::open(Host& host, plugin::Registry& registry, const config::Job& job,
@@ -67,14 +75,10 @@ const plugin::Actor* Session::actor_of(Kind kind, const Part& part) {
   return actor.ok() ? *actor : nullptr;
 }
 
-// A plugin that fails here is not asked again.
 Status Session::open_algorithm() {
   const Part& part = job_.train.algorithm;
   DLHOST_ASSIGN(algorithm_, registry_.create<Algorithm>(part.type, part.options));
-  const plugin::Actor* const actor = actor_of(Kind::algorithm, part);
-  Status status = plugin::tried(actor, "traits", [this] { return algorithm_->traits(); });
-  if (!status.ok()) plugin::destroy(actor, algorithm_);
-  return status;
+  return first_call(actor_of(Kind::algorithm, part), algorithm_, "traits", [this] { return algorithm_->traits(); });
 }
 
 Status Session::open_updater() {
@@ -82,10 +86,7 @@ Status Session::open_updater() {
   DLHOST_ASSIGN(updater_, registry_.create<Updater>(part.type, part.options));
   if (job_.updater.average > 0)
     updater_ = std::make_unique<param::Averaging>(std::move(updater_), job_.updater.average);
-  const plugin::Actor* const actor = actor_of(Kind::updater, part);
-  Status status = plugin::tried(actor, "rule", [this] { return updater_->rule(); });
-  if (!status.ok()) plugin::destroy(actor, updater_);
-  return status;
+  return first_call(actor_of(Kind::updater, part), updater_, "rule", [this] { return updater_->rule(); });
 }
 
 void Session::take_part(const plan::Place& place, param::SharedParams* sharing, param::DeviceSums* others,
