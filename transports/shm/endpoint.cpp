@@ -65,10 +65,10 @@ Status ShmEndpoint::open_inbox() {
 
 ShmEndpoint::~ShmEndpoint() {
   if (!inbox_) return;
+  remove_leftovers(); // of killed peers: this endpoint may be the last of all
   inbox().closed.store(1, std::memory_order_release);
   for (const auto& peer : peers_)
     if (peer) ring_bell(peer->inbox());
-  remove_leftovers(); // of killed peers: this endpoint may be the last of all
 }
 
 std::string ShmEndpoint::address() const { return concat(scheme, own_); }
