@@ -99,10 +99,17 @@ Status WorkerProcesses::look(std::uint32_t first_seat, std::uint32_t after_last)
   return {};
 }
 
+// A process that ends is out of reach a moment before its end.
 std::string WorkerProcesses::fate(std::uint32_t seat) {
+  constexpr Nanoseconds look_again = 1'000'000, longest_end = 1'000'000'000;
   const std::scoped_lock lock(guard_);
   const Worker* worker = find(seat);
-  return worker ? fate_of(*worker) : std::string();
+  if (!worker) return {};
+  for (const Nanoseconds begin = host_.clock().now(); !worker->process->ended();) {
+    if (host_.clock().now() - begin > longest_end) break;
+    host_.clock().sleep(look_again);
+  }
+  return fate_of(*worker);
 }
 
 std::string WorkerProcesses::fate_of(const Worker& worker) {
