@@ -101,14 +101,10 @@ Status WorkerProcesses::look(std::uint32_t first_seat, std::uint32_t after_last)
 
 // A process that ends is out of reach a moment before its end.
 std::string WorkerProcesses::fate(std::uint32_t seat) {
-  constexpr Nanoseconds look_again = 1'000'000, longest_end = 1'000'000'000;
   const std::scoped_lock lock(guard_);
   const Worker* worker = find(seat);
   if (!worker) return {};
-  for (const Nanoseconds begin = host_.clock().now(); !worker->process->ended();) {
-    if (host_.clock().now() - begin > longest_end) break;
-    host_.clock().sleep(look_again);
-  }
+  worker->process->wait(given_for_last_words);
   return fate_of(*worker);
 }
 
