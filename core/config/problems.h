@@ -19,10 +19,15 @@ namespace dlhost::config {
 // "job.toml:12:3"; "--set train.batch=x" for an override; empty for a value that a program made.
 std::string to_string(const Location&);
 
+// The status with the place in front of its message, if a file or an override has it.
+inline Status located(Status status, const Location& where) {
+  const std::string place = to_string(where);
+  return place.empty() ? std::move(status) : std::move(status).at(place);
+}
+
 // A Status of one problem.
 template <class... Parts> Status invalid_at(const Location& where, const Parts&... message) {
-  const std::string place = to_string(where);
-  return Status::invalid(place, place.empty() ? "" : ": ", message...);
+  return located(Status::invalid(message...), where);
 }
 
 class Problems {

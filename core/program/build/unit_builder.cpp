@@ -18,9 +18,7 @@ UnitBuilder::UnitBuilder(const BuildRequest& request, Slots& slots, Links& links
 Result<std::vector<Unit>> UnitBuilder::build() {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     Status status = plugin::contained(*request_.activity, [&] { return prepare(i); });
-    if (status.ok()) continue;
-    const std::string place = config::to_string(nodes_[i].where);
-    return std::move(status).at(place, place.empty() ? "" : ": ", "layer '", nodes_[i].name, "'");
+    if (!status.ok()) return config::located(std::move(status).at("layer '", nodes_[i].name, "'"), nodes_[i].where);
   }
   return std::move(units_);
 }
