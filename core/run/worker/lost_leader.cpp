@@ -16,10 +16,8 @@ constexpr Nanoseconds longest_end = 5'000'000'000;
 Status LostLeader::look() {
   if (!lost_.is_lost(param::leading_seat)) return losses_ == lost_.count() ? Status() : answer_again();
   const Nanoseconds now = ends_.session.host().clock().now();
-  if (!leaderless_) {
-    leaderless_ = Leaderless{.since = now, .led = now, .steps = ends_.steps.done[ends_.number]};
-    go_on_without();
-  }
+  if (!leaderless_) leaderless_ = Leaderless{.since = now, .led = now, .steps = ends_.steps.done[ends_.number]};
+  go_on_without();
   if (now < leaderless_->next_look) return {};
   leaderless_->next_look = now + between_leaders;
   Admissions& admissions = *ends_.address_book.admissions();
