@@ -4,6 +4,15 @@
 #include <functional>
 
 namespace dlhost::param {
+namespace {
+
+// A process that ends takes its memory with it. The key of that memory may have been received before.
+template <class T> Result<T> of_living(std::uint32_t seat, Result<T> found) {
+  if (found.ok() || found.status().code() != Code::not_found) return found;
+  return Status::gone("worker ", seat, " has ended: ", found.status().message());
+}
+
+} // namespace
 
 Post::Post(const Setup& setup)
     : host_(*setup.host), seat_(setup.seat), epoch_(setup.epoch), host_name_(setup.host_name),
@@ -40,12 +49,6 @@ Result<std::unique_ptr<EndpointBuffers>> Post::open_line(const Setup& setup, Tra
 Post::Addresses Post::addresses() const {
   return {near_ ? near_->endpoint().address() : std::string(), far_ ? far_->endpoint().address() : std::string(),
           host_name_};
-}
-
-// A process that ends takes its memory with it. The key of that memory may have been received before.
-template <class T> Result<T> Post::of_living(std::uint32_t seat, Result<T> found) {
-  if (found.ok() || found.status().code() != Code::not_found) return found;
-  return Status::gone("worker ", seat, " has ended: ", found.status().message());
 }
 
 Status Post::connect(std::uint32_t seat, const Addresses& addresses) {

@@ -169,7 +169,6 @@ class Post {
 
   Result<std::unique_ptr<EndpointBuffers>> open_line(const Setup&, Transport&) const;
   EndpointBuffers& line_to(std::uint32_t seat) const { return is_far(seat) ? *far_ : *near_; }
-  template <class T> static Result<T> of_living(std::uint32_t seat, Result<T>);
   Result<PeerId> peer(std::uint32_t seat) const;
   Status flush(bool all);
   Status flush_messages(MachineQueue&);
