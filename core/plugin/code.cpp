@@ -54,9 +54,10 @@ Code code_of(const dl_phdr_info& file) {
 int note(dl_phdr_info* file, std::size_t, void* plugin) {
   Code code = code_of(*file);
   if (code.begin >= code.end || !known().insert(code.begin).second) return 0;
+  if (!plugin) return of_host.add(code), 0;
   code.plugin = static_cast<const Actor*>(plugin);
   code.file = immortal(file->dlpi_name);
-  (plugin ? of_plugins : of_host).add(code);
+  of_plugins.add(code);
   return 0;
 }
 
