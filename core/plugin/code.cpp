@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <deque>
 #include <set>
 
 #include <link.h>
@@ -32,6 +33,12 @@ struct Codes {
 };
 Codes of_plugins, of_host;
 std::atomic<const Code*> loading{nullptr}; // anywhere: the code of the plugin that is being loaded
+
+// One entry for each loading so far: a signal handler may still read that of one that has ended.
+std::deque<Code>& loadings() {
+  static auto& all = *new std::deque<Code>;
+  return all;
+}
 
 // The load addresses of all files seen so far; plugins are never unloaded.
 std::set<std::uintptr_t>& known() {
@@ -65,7 +72,8 @@ int note(dl_phdr_info* file, std::size_t, void* plugin) {
 
 void begin_loading(const Actor* plugin) {
   dl_iterate_phdr(note, nullptr);
-  loading = new Code{.begin = 0, .end = UINTPTR_MAX, .plugin = plugin, .file = plugin->path}; // immortal
+  const Code code{.begin = 0, .end = UINTPTR_MAX, .plugin = plugin, .file = plugin->path};
+  loading = &loadings().emplace_back(code);
 }
 
 void end_loading() {
