@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """one_unit.py BUILD: core's sources compile as one unit. Unity builds combine different sources, and a new source moves
-the others: two files with the same local name would fail in one build and pass in another."""
+the others: two files with the same local name would fail in one build and pass in another. Where the build
+uses ccache, it keeps the result; it needs a file of the same name as the last time, in the build folder."""
 import json
+import os
 import pathlib
 import re
 import shlex
 import subprocess
 import sys
-import tempfile
 
 build = pathlib.Path(sys.argv[1])
 sources, command = [], []
@@ -26,7 +27,6 @@ for word in words:
         next(words)
     elif word != "-MD":
         flags.append(word)
-with tempfile.NamedTemporaryFile("w", suffix=".cpp") as all_of_it:
-    all_of_it.writelines(f'#include "{source}"\n' for source in sources)
-    all_of_it.flush()
-    sys.exit(subprocess.run([*flags, "-fsyntax-only", "-w", all_of_it.name], cwd=build).returncode)
+name = "all_of_core.cpp"
+(build / name).write_text("".join(f'#include "{os.path.relpath(source, build.resolve())}"\n' for source in sources))
+sys.exit(subprocess.run([*flags, "-fsyntax-only", "-w", name], cwd=build).returncode)
