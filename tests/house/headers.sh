@@ -4,7 +4,8 @@
 set -eu
 sdk=$(dirname "$(realpath "$0")")/../../core/sdk
 folder=$1 compiler=$2
-cached=$(command -v ccache || true)
+cached=
+if command -v ccache >/dev/null; then cached=ccache; fi
 mkdir -p "$folder"
 status=0
 for header in "$sdk"/dlhost/*.h; do
